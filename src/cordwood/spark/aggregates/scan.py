@@ -30,7 +30,7 @@ from cordwood.spark.aggregates.histogram import (
     make_histogram,
 )
 from cordwood.spark.aggregates.record_counts import count_from_headers
-from cordwood.spark.runtime.task_runner import AdvanceProgress, run_tasks
+from cordwood.spark.runtime.task_runner import AdvanceProgress, default_parallelism, run_tasks
 from cordwood.spark.runtime.worker_python import use_own_python
 from cordwood.spark.runtime.worker_warmup import prepare_worker
 from cordwood.spark.source.coverage import BrokerSource, PartitionDirectory
@@ -135,7 +135,7 @@ class Scan:
 
 def _task_count(spark: "SparkSession", options: SourceOptions, splits: Sequence[Split]) -> int:
     """Return the number of tasks."""
-    busy = TASKS_A_CORE * spark.sparkContext.defaultParallelism
+    busy = TASKS_A_CORE * default_parallelism(spark)
     size = sum(each.size for each in splits)
     return max(busy, options.min_partitions or 0, -(-size // TASK_BYTES))
 

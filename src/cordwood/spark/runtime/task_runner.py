@@ -5,6 +5,10 @@
 An error in the input is the same on every attempt. So a `CordwoodError` or an `OSError` does not
 fail the task: it is the task's result, and is raised on the driver. Spark retries only other
 failures, such as a lost worker.
+
+An error of one machine or of one moment, such as a mount that is lost or a broker that does not
+answer, can be absent on the next attempt. So tasks that may be repeated are run again after an
+`OSError` or a retriable error of Kafka, in a job of their own.
 """
 
 import re
@@ -20,7 +24,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from cordwood.core import errors
-from cordwood.core.errors import CordwoodError, KafkaError, SparkError
+from cordwood.core.errors import BadRecordsError, CordwoodError, KafkaError, SparkError
 from cordwood.spark.runtime.message_rows import ROW, message_row, read_messages
 from cordwood.spark.runtime.progress import UNSEEN, Progress
 from cordwood.spark.runtime.worker_python import use_own_python
@@ -30,6 +34,9 @@ from cordwood.spark.runtime.worker_warmup import prepare_worker
 AdvanceProgress = Callable[[int], object]
 
 _OURS: Final = re.compile(r"cordwood\.core\.errors(\.\w+)*\.(?P<name>\w+): (?P<words>.*)")
+
+#: The number of tasks at a time in a Spark Connect session that has no setting for it.
+_CONNECT_PARALLELISM: Final = 8
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -41,20 +48,44 @@ def run_tasks(
     *,
     work: Callable[[T, AdvanceProgress], R],
     progress: Progress = UNSEEN,
+    attempts: int = 1,
 ) -> list[R]:
     """Return the result of `work` for each task; raise the first error among them.
 
     Tasks begin in order, as many at a time as Spark has cores: callers put the largest first.
-    `work` is a function of a module, because it is pickled. Raise SparkError if Spark gives up.
+    `work` is a function of a module, because it is pickled. With `attempts` above 1 its effect must
+    not depend on earlier attempts. Raise SparkError if Spark gives up.
     """
     if not tasks:
         return []
     use_own_python(spark)
     done = _accumulator(spark, progress)
-    each = partial(_run_tasks, tuple(tasks), work, done)
-    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(each, ROW)
-    outcomes: dict[int, tuple[R, Exception | None]] = collect_messages(frame)
+    outcomes: dict[int, tuple[R, Exception | None]] = {}
+    left = list(range(len(tasks)))
+    for _ in range(attempts):
+        each = partial(_run_tasks, tuple(tasks[place] for place in left), work, done)
+        frame = spark.range(0, len(left), 1, len(left)).mapInArrow(each, ROW)
+        found: dict[int, tuple[R, Exception | None]] = collect_messages(frame)
+        outcomes |= {left[place]: outcome for place, outcome in found.items()}
+        left = [place for place in left if _may_pass(outcomes[place][1])]
+        if not left:
+            break
     return [_raised(*outcomes[place]) for place in range(len(tasks))]
+
+
+def default_parallelism(spark: SparkSession) -> int:
+    """Return the number of tasks that run at a time, in a session of Spark Connect too."""
+    context = getattr(spark, "sparkContext", None)
+    if context is not None:
+        return int(context.defaultParallelism)
+    return int(spark.conf.get("spark.default.parallelism", str(_CONNECT_PARALLELISM)) or 1)
+
+
+def _may_pass(error: Exception | None) -> bool:
+    """Return whether another attempt can be without this error."""
+    if isinstance(error, KafkaError):
+        return error.retriable and not isinstance(error, BadRecordsError)
+    return isinstance(error, OSError)
 
 
 def collect_messages(frame: DataFrame) -> dict[int, Any]:
