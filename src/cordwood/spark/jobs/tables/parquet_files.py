@@ -162,12 +162,18 @@ def _by_time(
         return
     unit = "hour" if "hour" in partition_by else "day"
     times = pc.floor_temporal(batch.column("timestamp"), unit=unit)
-    begins = times.unique()
-    for time in begins:
+    if len(times) and not pc.all(pc.equal(times, times[0])).as_py():
+        # The sort is stable, so offsets stay in order; a filter per hour would be quadratic.
+        order = pc.array_sort_indices(times)
+        batch, times = batch.take(order), times.take(order)
+    runs = pc.run_end_encode(times)
+    start = 0
+    for time, end in zip(runs.values, runs.run_ends.to_pylist(), strict=True):
         begin = _moment(time.value)
         values = {"date": begin.date(), "hour": begin.hour}
         wanted = {name: value for name, value in values.items() if name in partition_by}
-        yield wanted, batch if len(begins) == 1 else batch.filter(pc.equal(times, time))
+        yield wanted, batch.slice(start, end - start)
+        start = end
 
 
 def _moment(microseconds: int) -> datetime:

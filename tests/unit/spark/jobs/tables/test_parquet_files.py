@@ -171,3 +171,14 @@ def test_schema_of_a_table_ends_with_the_derived_columns() -> None:
     assert table_schema(("offset", "hour")) == pa.schema(
         [pa.field("offset", pa.int64()), pa.field("hour", pa.int32())]
     )
+
+
+def test_rows_in_no_order_of_time_keep_the_order_of_their_offsets_in_each_hour(
+    tmp_path: Path,
+) -> None:
+    write_log(tmp_path, times(0, HOUR, 0, HOUR + 1, 5, 1))
+
+    files = _write(tmp_path, 5, how=write_options(str(tmp_path / "out"), by=("hour",))).files
+
+    found = {file.partition_values: _offsets(tmp_path / "out" / file.path) for file in files}
+    assert found == {("0",): [1, 3, 4], ("1",): [0, 2]}
