@@ -15,12 +15,20 @@ from cordwood.client.blocking import Admin, Consumer
 from cordwood.client.settings import shared_options
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.core.uuids import NO_UUID, format_uuid
-from cordwood.spark.source.coverage import NO_IDS, AvailableRange, BrokerSource, TopicIdentity
+from cordwood.spark.source.coverage import (
+    NO_IDS,
+    AvailableRange,
+    BrokerSource,
+    KnownEnd,
+    TopicIdentity,
+)
 from cordwood.spark.source.source_options import SourceOptions, TopicChoice
 
 #: Default of `max.partition.fetch.bytes`: a task fetches from one partition.
 FETCH_BYTES: Final = 8 << 20
 
+#: The timestamp of ListOffsets for the end of a partition.
+_END: Final = -1
 #: The id that brokers without topic ids report.
 _NO_ID: Final = format_uuid(NO_UUID)
 
@@ -57,6 +65,32 @@ class BrokerOffsetReader:
             each: [AvailableRange(starts[each], max(starts[each], ends[each]), BrokerSource())]
             for each in here
         }
+
+    def log_ends(self) -> Mapping[TopicPartition, int]:
+        return {}
+
+    def leader_epochs(self, wanted: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        # A leader returns its own epoch with the end, which no record has exceeded.
+        here: dict[tuple[str, int], int] = {
+            each: _END for each in self._partitions if each in wanted
+        }
+        found = self._consumer.offsets_for_times(here)
+        return {
+            each: place.leader_epoch
+            for each, place in found.items()
+            if place is not None and place.leader_epoch >= 0
+        }
+
+    def truncated_ends(
+        self, known: Mapping[TopicPartition, KnownEnd]
+    ) -> Mapping[TopicPartition, int]:
+        here: dict[tuple[str, int], int] = {
+            each: epoch
+            for each in self._partitions
+            if each in known and (epoch := known[each].leader_epoch) is not None
+        }
+        ends = self._consumer.ends_of_epochs(here)
+        return {each: end for each, end in ends.items() if 0 <= end < known[each].end}
 
     def topic_ids(self) -> Mapping[TopicPartition, TopicIdentity]:
         return {

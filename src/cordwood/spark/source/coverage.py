@@ -8,7 +8,8 @@
 
 Each offset is read from the first source that has it, so no offset is read twice. An offset that
 no source has is a gap. Gaps are never skipped silently: `offset_gaps` applies the option `gap`.
-The offsets of a source end at the high watermark, or at the last stable offset.
+The offsets of a source end at the high watermark, or at the last stable offset: a directory that
+a failover has left behind never supplies its other records.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -72,6 +73,13 @@ class TopicIdentity(NamedTuple):
     reported_by: str
 
 
+class KnownEnd(NamedTuple):
+    """The end of the offsets that a table has of a partition, and their latest leader epoch."""
+
+    end: int
+    leader_epoch: int | None = None
+
+
 class OffsetReader(Protocol):
     """A source of logs, as the driver sees it (spark-sql-kafka: `KafkaOffsetReader`)."""
 
@@ -87,6 +95,26 @@ class OffsetReader(Protocol):
         """Return the current ranges of each wanted partition of this source, in order.
 
         Ensures: an empty partition has one empty range, at its log start.
+        """
+
+    def log_ends(self) -> Mapping[TopicPartition, int]:
+        """Return the log ends that `available` has found, where this source knows them.
+
+        A log end is at or after the end of the available ranges, which a failover cannot truncate.
+        """
+
+    def leader_epochs(self, wanted: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Return the latest leader epoch of each wanted partition of this source that has one.
+
+        Requires: a call of `available` before. So no record of an available range has a later one.
+        """
+
+    def truncated_ends(
+        self, known: Mapping[TopicPartition, KnownEnd]
+    ) -> Mapping[TopicPartition, int]:
+        """Return where records of a later leader epoch begin below a known end.
+
+        Such records replaced others, which were truncated (Kafka: `OffsetsForLeaderEpoch`).
         """
 
     def topic_ids(self) -> Mapping[TopicPartition, TopicIdentity]:

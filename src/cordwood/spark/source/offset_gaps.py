@@ -5,11 +5,14 @@
     refill    the log directories of `refillPath` supply the offsets; offsets missing there fail,
               and so does a copy of a topic that was deleted and created again
 
-A gap may be found twice, when a task or a plan is retried. It is recorded once, because each gap
-has its own file, whose name contains the gap's offsets. Offsets removed by compaction are not gaps.
+A gap may be found twice, when a task or a plan is retried, or by two reads. Its offsets are
+recorded once, because each row has its own file, whose name contains the offsets; only two reads
+that record overlapping gaps at the same moment can record an offset twice. Offsets removed by
+compaction are not gaps.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -79,13 +82,32 @@ def record_gaps(gaps: Iterable[OffsetRange], folder: str) -> None:
         pafs.FileSystem.from_uri(folder) if "://" in folder else (pafs.LocalFileSystem(), folder)
     )
     system.create_dir(path)
-    for gap in gaps:
+    for gap in _unrecorded(gaps, system, path):
         (topic, partition), start, end = gap
         row = {"topic": topic, "partition": partition, "first_offset": start, "end_offset": end}
         table = pa.Table.from_pylist([row], schema=SCHEMA)
         name = f"{gap.partition}-{start}-{end}.parquet"
         pq.write_table(table, f"{path}/_{name}", filesystem=system)
         system.move(f"{path}/_{name}", f"{path}/{name}")
+
+
+def _unrecorded(
+    gaps: Iterable[OffsetRange], system: pafs.FileSystem, path: str
+) -> Iterator[OffsetRange]:
+    """Yield the parts of gaps that the table does not have."""
+    names = [info.base_name for info in system.get_file_info(pafs.FileSelector(path))]
+    for gap in gaps:
+        form = re.compile(rf"{re.escape(str(gap.partition))}-(\d+)-(\d+)\.parquet")
+        spans = sorted(
+            (int(found[1]), int(found[2])) for found in map(form.fullmatch, names) if found
+        )
+        at = gap.start
+        for start, end in spans:
+            if at < min(start, gap.end):
+                yield gap._replace(start=at, end=min(start, gap.end))
+            at = max(at, end)
+        if at < gap.end:
+            yield gap._replace(start=at)
 
 
 def _refill_ranges(
@@ -99,6 +121,7 @@ def _refill_ranges(
         [options.refill_path],
         choice=TopicChoice(assigned=frozenset({gap.partition})),
         is_committed=options.is_committed,
+        is_to_log_end=options.is_to_log_end,
     )
     identity = found.topic_ids().get(gap.partition)
     topic = gap.partition.topic

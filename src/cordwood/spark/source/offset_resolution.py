@@ -37,6 +37,18 @@ class PartitionExtent(NamedTuple):
     end: int
 
 
+class PartitionWitness(NamedTuple):
+    """Facts of the sources about a partition, besides its ranges.
+
+    `log_end` is the end with the records that cannot be read yet. Records of a later leader epoch
+    than that of an earlier read begin at `truncated_at`.
+    """
+
+    log_end: int
+    leader_epoch: int | None = None
+    truncated_at: int | None = None
+
+
 def extent_of(available: Sequence[AvailableRange]) -> PartitionExtent:
     """Return the extent of a partition's ranges; a broker's end takes precedence."""
     broker_ends = [each.end for each in available if isinstance(each.source, BrokerSource)]
@@ -97,8 +109,12 @@ def resolve_ranges(
     options: SourceOptions,
     *,
     readers: Sequence[OffsetReader],
+    continued: Collection[TopicPartition] = (),
 ) -> list[OffsetRange]:
-    """Return the ranges that the options select, in the order of the partitions."""
+    """Return the ranges that the options select, in the order of the partitions.
+
+    A starting timestamp after the last record is not an error in a `continued` partition.
+    """
     starts = _offsets(extents, options.starting, readers)
     ends = _offsets(extents, options.ending, readers)
     ranges = []
@@ -106,7 +122,8 @@ def resolve_ranges(
         start, end = starts[partition], ends[partition]
         end = extent.end if end is None else end
         if start is None:
-            _check_late_start(partition, options)
+            if partition not in continued:
+                _check_late_start(partition, options)
             start = end
         elif start > end and options.ending.for_partition(partition) != LATEST:
             raise SettingError(

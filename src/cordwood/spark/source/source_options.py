@@ -30,6 +30,8 @@ _WORDS: Final = {EARLIEST: "earliest", LATEST: "latest"}
 
 ISOLATIONS: Final = ("read_uncommitted", "read_committed")
 GAPS: Final = ("fail", "record", "refill")
+#: Where the records of a directory end; brokers always end at the high watermark.
+ENDS: Final = ("high-watermark", "log-end")
 
 _CLIENT: Final = "kafka."
 _SERVERS: Final = "kafka.bootstrap.servers"
@@ -50,6 +52,7 @@ NAMES: Final = (
     "endingOffsets",
     "endingOffsetsByTimestamp",
     "endingTimestamp",
+    "endAt",
     "isolation.level",
     "includeHeaders",
     "columns",
@@ -153,6 +156,7 @@ class SourceOptions:
     starting: OffsetRangeLimit = FROM_EARLIEST
     ending: OffsetRangeLimit = TO_LATEST
     is_late_start_empty: bool = False
+    is_to_log_end: bool = False
     is_committed: bool = False
     has_headers: bool = False
     columns: tuple[str, ...] | None = None
@@ -183,6 +187,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         starting=_bound(texts, "starting", default=EARLIEST),
         ending=_bound(texts, "ending", default=LATEST),
         is_late_start_empty=_late_start(texts) == "latest",
+        is_to_log_end=_end_at(texts) == "log-end",
         is_committed=_isolation(texts) == "read_committed",
         has_headers=_flag(texts, "includeHeaders", default=False),
         columns=_columns(texts),
@@ -316,7 +321,7 @@ def _bound(texts: Mapping[str, str], side: str, *, default: int) -> OffsetRangeL
     text = texts[given.lower()].strip()
     if given.endswith("OffsetsByTimestamp"):
         return OffsetRangeLimit(
-            is_time=True, default=default, by_partition=_by_partition(texts, given)
+            is_time=True, default=default, by_partition=_by_partition(texts, given, least=0)
         )
     if given.endswith("Timestamp"):
         return OffsetRangeLimit(is_time=True, default=_whole(given, text, least=0))
@@ -344,14 +349,16 @@ def _offsets_bound(
     return OffsetRangeLimit(is_time=False, default=default, by_partition=offsets)
 
 
-def _by_partition(texts: Mapping[str, str], name: str) -> dict[TopicPartition, int]:
+def _by_partition(
+    texts: Mapping[str, str], name: str, *, least: int = EARLIEST
+) -> dict[TopicPartition, int]:
     parsed = _json(texts, name, dict)
     found: dict[TopicPartition, int] = {}
     for topic, numbers in parsed.items():
         if not isinstance(numbers, dict):
             raise _wrong(name, f"{name}: no partitions for {topic}", 'write {"orders": {"0": 23}}')
         for number, value in numbers.items():
-            found[_partition(name, topic, number)] = _whole(name, str(value), least=EARLIEST)
+            found[_partition(name, topic, number)] = _whole(name, str(value), least=least)
     return found
 
 
@@ -372,6 +379,13 @@ def _late_start(texts: Mapping[str, str]) -> str:
             "use error or latest",
         )
     return strategy
+
+
+def _end_at(texts: Mapping[str, str]) -> str:
+    end = texts.get("endat", ENDS[0]).strip().lower()
+    if end not in ENDS:
+        raise _wrong("endAt", f"endAt: unknown end {end!r}", f"use {' or '.join(ENDS)}")
+    return end
 
 
 def _isolation(texts: Mapping[str, str]) -> str:

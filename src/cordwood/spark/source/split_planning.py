@@ -7,7 +7,8 @@ offset readers ──► available ranges ──► wanted ranges ──► read
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
@@ -17,6 +18,7 @@ from cordwood.spark.source.coverage import (
     NO_IDS,
     AvailableRange,
     BrokerSource,
+    KnownEnd,
     OffsetRange,
     OffsetReader,
     PartitionDirectory,
@@ -24,9 +26,10 @@ from cordwood.spark.source.coverage import (
     cover,
 )
 from cordwood.spark.source.directory_offsets import find_directories, open_log
-from cordwood.spark.source.offset_gaps import resolve_gaps
+from cordwood.spark.source.offset_gaps import refill_gaps, resolve_gaps
 from cordwood.spark.source.offset_resolution import (
     PartitionExtent,
+    PartitionWitness,
     apply_filters,
     check_requested,
     extent_of,
@@ -36,14 +39,20 @@ from cordwood.spark.source.offset_resolution import (
 from cordwood.spark.source.source_options import SourceOptions
 from cordwood.spark.source.splits import Split, cut_log, cut_range, cut_to_count, limit_records
 
+_NO_WITNESSES: Final[Mapping[TopicPartition, PartitionWitness]] = MappingProxyType({})
+
 
 class ReadPlan(NamedTuple):
-    """The extents, wanted ranges and splits of all partitions, at one point in time."""
+    """The extents, wanted ranges and splits of all partitions, at one point in time.
+
+    `ranges` are those of the options; a plan that continues another read has splits after its ends.
+    """
 
     extents: Mapping[TopicPartition, PartitionExtent]
     ranges: Mapping[TopicPartition, OffsetRange]
     splits: list[Split]
     topic_ids: Mapping[str, str] = NO_IDS
+    witnesses: Mapping[TopicPartition, PartitionWitness] = _NO_WITNESSES
 
 
 def plan_splits(options: SourceOptions) -> list[Split]:
@@ -51,8 +60,17 @@ def plan_splits(options: SourceOptions) -> list[Split]:
     return plan_read(options).splits
 
 
-def plan_read(options: SourceOptions, *, ignores_gaps: bool = False) -> ReadPlan:
-    """Return the plan of a read; with `ignores_gaps` the gap policy is not applied."""
+def plan_read(
+    options: SourceOptions,
+    *,
+    ignores_gaps: bool = False,
+    known: Mapping[TopicPartition, KnownEnd] | None = None,
+) -> ReadPlan:
+    """Return the plan of a read; with `ignores_gaps` the gap policy is not applied.
+
+    With `known` the read continues an earlier one at its ends. Then the plan has witnesses, and the
+    caller handles the offsets below the end that neither a source nor `refillPath` has.
+    """
     files = SystemFiles()
     with _open_readers(files, options) as readers:
         topics = {name for reader in readers for name in reader.topics()}
@@ -63,21 +81,63 @@ def plan_read(options: SourceOptions, *, ignores_gaps: bool = False) -> ReadPlan
         available = _available(readers, wanted)
         extents = {partition: extent_of(each) for partition, each in available.items()}
         ranges = apply_filters(
-            resolve_ranges(extents, options, readers=readers),
+            resolve_ranges(extents, options, readers=readers, continued=known or ()),
             options.pushed_filters,
             readers=readers,
         )
+        witnesses = _NO_WITNESSES if known is None else _witnesses(readers, available, known)
     reads: list[PlannedRead] = []
     gaps: list[OffsetRange] = []
     for each in ranges:
-        found, missing = cover(each, available[each.partition])
+        end = None if known is None else known.get(each.partition)
+        rest = _continued(each, end, extents[each.partition], options)
+        found, missing = cover(rest, available[each.partition])
         reads += found
         gaps += missing
+    if known is not None:
+        filled, left = refill_gaps(files, gaps, options=options, topic_ids=topic_ids)
+        reads += filled
+        gaps = [gap for gap in left if gap.end > extents[gap.partition].end]
     if not ignores_gaps:
         reads += resolve_gaps(files, gaps, options=options, topic_ids=topic_ids)
-        reads.sort(key=lambda read: read.range)
+    reads.sort(key=lambda read: read.range)
     splits = cut_reads(files, reads, options=options)
-    return ReadPlan(extents, {each.partition: each for each in ranges}, splits, topic_ids)
+    wanted_ranges = {each.partition: each for each in ranges}
+    return ReadPlan(extents, wanted_ranges, splits, topic_ids, witnesses)
+
+
+def _continued(
+    wanted: OffsetRange,
+    known: KnownEnd | None,
+    extent: PartitionExtent,
+    options: SourceOptions,
+) -> OffsetRange:
+    """Return the part of a range after a known end; deleted offsets are left to `refillPath`."""
+    if known is None:
+        return wanted
+    start = known.end if options.refill_path is not None else max(known.end, extent.first)
+    return wanted._replace(start=min(start, wanted.end))
+
+
+def _witnesses(
+    readers: Sequence[OffsetReader],
+    available: Mapping[TopicPartition, Sequence[AvailableRange]],
+    known: Mapping[TopicPartition, KnownEnd],
+) -> dict[TopicPartition, PartitionWitness]:
+    """Return what the sources know of the partitions; a broker's end takes precedence."""
+    ends = [reader.log_ends() for reader in readers]
+    epochs = [reader.leader_epochs(available.keys()) for reader in readers]
+    truncated = [reader.truncated_ends(known) for reader in readers]
+    found = {}
+    for partition, ranges in available.items():
+        has_broker = any(isinstance(each.source, BrokerSource) for each in ranges)
+        own_ends = [] if has_broker else [each[partition] for each in ends if partition in each]
+        found[partition] = PartitionWitness(
+            max([extent_of(ranges).end, *own_ends]),
+            max((each[partition] for each in epochs if partition in each), default=None),
+            min((each[partition] for each in truncated if partition in each), default=None),
+        )
+    return found
 
 
 def cut_reads(files: Files, reads: Sequence[PlannedRead], *, options: SourceOptions) -> list[Split]:
@@ -96,7 +156,11 @@ def _open_readers(files: Files, options: SourceOptions) -> Iterator[list[OffsetR
     with ExitStack() as opened:
         brokers = [opened.enter_context(open_offset_reader(options))] if options.servers else []
         directories = find_directories(
-            files, options.paths, choice=options.topics, is_committed=options.is_committed
+            files,
+            options.paths,
+            choice=options.topics,
+            is_committed=options.is_committed,
+            is_to_log_end=options.is_to_log_end,
         )
         yield [directories, *brokers]
 

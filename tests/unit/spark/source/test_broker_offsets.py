@@ -12,9 +12,10 @@ from cordwood.spark.source.broker_offsets import (
     open_offset_reader,
     select_partitions,
 )
-from cordwood.spark.source.coverage import AvailableRange, BrokerSource
+from cordwood.spark.source.coverage import AvailableRange, BrokerSource, KnownEnd
 from cordwood.spark.source.source_options import SourceOptions, TopicChoice
 from tests.unit.client.fake_broker import FakeBroker, served
+from tests.unit.storage.segment_samples import v2
 
 T0, T1 = (TopicPartition(TopicName("t"), PartitionId(each)) for each in range(2))
 ALL_OF_T = TopicChoice(names=frozenset({"t"}))
@@ -122,3 +123,22 @@ def test_broker_that_hangs_is_named() -> None:
             RequestTimedOutError, match=f"broker {fake.address} did not answer ListOffsets"
         ):
             brokers.available(brokers.partitions())
+
+
+def test_leader_epoch_of_a_partition_is_that_of_its_leader() -> None:
+    with served(t=2) as fake:
+        fake.leader_epoch = 6
+        with open_offset_reader(_options(fake)) as brokers:
+            assert brokers.leader_epochs([T1]) == {T1: 6}
+            assert brokers.log_ends() == {}
+
+
+def test_end_of_a_leader_epoch_below_a_known_end_shows_a_truncation() -> None:
+    with served(t=2) as fake:
+        for epoch in (4, 6):
+            fake.leader_epoch = epoch
+            for _ in range(3):
+                fake.append("t", v2(0))
+        with open_offset_reader(_options(fake)) as brokers:
+            assert brokers.truncated_ends({T0: KnownEnd(5, 4)}) == {T0: 3}
+            assert brokers.truncated_ends({T0: KnownEnd(3, 4), T1: KnownEnd(9)}) == {}

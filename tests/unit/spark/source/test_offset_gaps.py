@@ -89,3 +89,18 @@ def test_refill_path_may_lack_the_partition(tmp_path: Path) -> None:
 
     with pytest.raises(OffsetOutOfRangeError, match="no source has offsets 3 to 8"):
         _resolved(GAP, gap="refill", refill_path=str(tmp_path))
+
+
+def test_offsets_of_overlapping_gaps_are_recorded_once(tmp_path: Path) -> None:
+    table = f"{tmp_path}/gaps"
+    other = GAP._replace(partition=TopicPartition(TopicName("orders"), PartitionId(1)))
+    for gap in (GAP, other, GAP._replace(start=0, end=20), GAP._replace(start=4, end=6)):
+        _resolved(gap, gap="record", gap_table=table)
+
+    rows = pq.read_table(table, filters=[("partition", "=", 0)]).to_pylist()
+
+    assert sorted((row["first_offset"], row["end_offset"]) for row in rows) == [
+        (0, 3),
+        (3, 9),
+        (9, 20),
+    ]

@@ -9,6 +9,7 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.source.coverage import (
     AvailableRange,
     BrokerSource,
+    KnownEnd,
     OffsetRange,
     PartitionDirectory,
     TopicIdentity,
@@ -45,6 +46,17 @@ class TimedReader:
     ) -> Mapping[TopicPartition, Sequence[AvailableRange]]:
         assert ORDERS in wanted
         return {ORDERS: [AvailableRange(self.first, self.end, BrokerSource())]}
+
+    def log_ends(self) -> Mapping[TopicPartition, int]:
+        return {}
+
+    def leader_epochs(self, wanted: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return dict.fromkeys(wanted, 0)
+
+    def truncated_ends(
+        self, known: Mapping[TopicPartition, KnownEnd]
+    ) -> Mapping[TopicPartition, int]:
+        return {each: 0 for each, (_, epoch) in known.items() if epoch is not None}
 
     def topic_ids(self) -> Mapping[TopicPartition, TopicIdentity]:
         return {}
@@ -220,3 +232,11 @@ def test_gap_is_not_filtered() -> None:
 def test_unknown_topic_or_partition_is_rejected(options: SourceOptions, words: str) -> None:
     with pytest.raises(SettingError, match=words):
         check_requested(options, topics=["orders", "payments"], partitions=[ORDERS])
+
+
+def test_starting_timestamp_after_the_last_record_is_no_error_where_a_read_continues() -> None:
+    options = SourceOptions(starting=OffsetRangeLimit(is_time=True, default=99_000))
+
+    (found,) = resolve_ranges(EXTENTS, options, readers=(TimedReader(10, 50),), continued=(ORDERS,))
+
+    assert found == OffsetRange(ORDERS, 50, 50)

@@ -147,3 +147,18 @@ def test_isolation_has_two_names(name: str) -> None:
 def test_unusable_option_is_rejected_with_a_remedy(given: dict[str, str], words: str) -> None:
     with pytest.raises(SettingError, match=words):
         parse_options(given)
+
+
+def test_end_of_directories_is_the_high_watermark_by_default() -> None:
+    assert not parse_options({"path": "/logs"}).is_to_log_end
+    assert parse_options({"path": "/logs", "endAt": "log-end"}).is_to_log_end
+    with pytest.raises(SettingError, match="endAt: unknown end 'end'; use high-watermark or log-"):
+        parse_options({"path": "/logs", "endAt": "end"})
+
+
+@pytest.mark.parametrize("side", ("starting", "ending"))
+def test_negative_timestamps_are_rejected(side: str) -> None:
+    name = f"{side}OffsetsByTimestamp"
+
+    with pytest.raises(SettingError, match=f"{name}: invalid value '-1'; use an integer from 0"):
+        parse_options({"path": "/logs", name: '{"orders": {"0": -1}}'})

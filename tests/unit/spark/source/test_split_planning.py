@@ -6,10 +6,16 @@ import pytest
 
 from cordwood.core.errors import CorruptMessageError, OffsetOutOfRangeError, SettingError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.source.coverage import BrokerSource, OffsetRange, PartitionDirectory
+from cordwood.spark.source.coverage import (
+    BrokerSource,
+    KnownEnd,
+    OffsetRange,
+    PartitionDirectory,
+)
 from cordwood.spark.source.local_paths import parse_local_options
+from cordwood.spark.source.offset_resolution import PartitionWitness
 from cordwood.spark.source.source_options import OffsetRangeLimit, SourceOptions, TopicChoice
-from cordwood.spark.source.split_planning import plan_splits
+from cordwood.spark.source.split_planning import plan_read, plan_splits
 from cordwood.spark.source.splits import RECORD_BYTES, Split
 from tests.unit.client.fake_broker import FakeBroker, served
 from tests.unit.storage.reader_samples import name
@@ -111,3 +117,70 @@ def test_segment_with_an_unknown_magic_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(CorruptMessageError, match=rf"{tmp_path}/t-0/{name(5)}: unknown magic"):
         plan_splits(SourceOptions(paths=(path,)))
+
+
+def _checkpointed(folder: Path, end: int) -> str:
+    (folder / "replication-offset-checkpoint").write_text(f"0\n1\nt 0 {end}\n")
+    return str(folder)
+
+
+def test_directories_end_at_their_high_watermark(tmp_path: Path) -> None:
+    path = _checkpointed(Path(_with_log(tmp_path, 4)), 3)
+
+    (split,) = plan_splits(SourceOptions(paths=(path,)))
+    (whole,) = plan_splits(SourceOptions(paths=(path,), is_to_log_end=True))
+
+    assert (split.range.end, whole.range.end) == (3, 4)
+
+
+def test_records_that_a_failover_truncated_are_read_from_brokers(tmp_path: Path) -> None:
+    path = _checkpointed(Path(_with_log(tmp_path, 4)), 2)
+    with served(t=1) as fake:
+        options = SourceOptions(paths=(path,), servers=_with_end(fake, 9), topics=TOPICS)
+        splits = plan_splits(options)
+
+    assert [split.range for split in splits] == [OffsetRange(T0, 0, 2), OffsetRange(T0, 2, 9)]
+
+
+def test_plan_continues_at_a_known_end(tmp_path: Path) -> None:
+    options = SourceOptions(paths=(_with_log(tmp_path, 6),))
+
+    plan = plan_read(options, known={T0: KnownEnd(4, 4)})
+
+    assert [split.range for split in plan.splits] == [OffsetRange(T0, 4, 6)]
+    assert plan.ranges == {T0: OffsetRange(T0, 0, 6)}
+    assert plan.witnesses == {T0: PartitionWitness(6, 4)}
+
+
+def test_plan_with_a_later_leader_epoch_has_a_truncated_end(tmp_path: Path) -> None:
+    options = SourceOptions(paths=(_with_log(tmp_path, 6),))
+
+    plan = plan_read(options, known={T0: KnownEnd(4, 3)})
+
+    assert plan.witnesses == {T0: PartitionWitness(6, 4, truncated_at=3)}
+
+
+def test_log_end_of_a_witness_is_after_the_high_watermark(tmp_path: Path) -> None:
+    path = _checkpointed(Path(_with_log(tmp_path, 6)), 2)
+
+    plan = plan_read(SourceOptions(paths=(path,)), known={T0: KnownEnd(4, 4)})
+
+    assert (plan.splits, plan.witnesses[T0].log_end) == ([], 6)
+
+
+def test_end_of_brokers_is_the_log_end_of_a_witness(tmp_path: Path) -> None:
+    with served(t=1) as fake:
+        options = SourceOptions(
+            paths=(_with_log(tmp_path, 6),), servers=_with_end(fake, 5), topics=TOPICS
+        )
+        plan = plan_read(options, known={})
+
+    assert plan.witnesses == {T0: PartitionWitness(5, 4)}
+
+
+def test_end_that_is_not_written_yet_is_rejected_where_a_plan_continues(tmp_path: Path) -> None:
+    ending = OffsetRangeLimit(is_time=False, default=-1, by_partition={T0: 9})
+    options = SourceOptions(paths=(_with_log(tmp_path, 4),), ending=ending)
+
+    with pytest.raises(OffsetOutOfRangeError, match="no source has offsets 4 to 8 of t-0"):
+        plan_read(options, known={T0: KnownEnd(2)})

@@ -18,8 +18,15 @@ from pyspark.sql import SparkSession
 
 from cordwood.core.errors import TableError
 from cordwood.core.ports import Files
+from cordwood.core.types import TopicPartition
 from cordwood.spark.jobs.table_export.export_options import ExportOptions
-from cordwood.spark.jobs.table_export.export_plan import check_lost, commit_ranges, splits_after_end
+from cordwood.spark.jobs.table_export.export_plan import (
+    absent_partitions,
+    check_lost,
+    check_plan,
+    commit_ranges,
+    known_ends,
+)
 from cordwood.spark.jobs.tables.delta_table import DeltaLakeTable
 from cordwood.spark.jobs.tables.export_table import (
     DELTA,
@@ -47,9 +54,12 @@ from cordwood.spark.jobs.task_packing import group_by_bytes, pack_tasks, total_b
 from cordwood.spark.runtime.progress import UNSEEN, Progress
 from cordwood.spark.runtime.task_runner import run_tasks
 from cordwood.spark.source.local_paths import local_path
-from cordwood.spark.source.split_planning import plan_read
+from cordwood.spark.source.split_planning import ReadPlan, plan_read
 from cordwood.spark.source.splits import Split
 from cordwood.storage.files.atomic_write import exists
+
+#: Attempts of a task; each one writes files of its own.
+MAX_TASK_ATTEMPTS: Final = 3
 
 _TABLES: Final[Mapping[str, Callable[[TableAddress, Files], ExportTable]]] = {
     PARQUET: ParquetTable,
@@ -60,11 +70,15 @@ _TABLES: Final[Mapping[str, Callable[[TableAddress, Files], ExportTable]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """The commits of an export, and the state of the table after them."""
+    """The commits of an export, and the state of the table after them.
+
+    No source has the `absent` partitions of the table, or the options do not select them.
+    """
 
     table: str
     state: TableState
     commits: Sequence[TableCommit] = ()
+    absent: Sequence[TopicPartition] = ()
 
     @property
     def records(self) -> int:
@@ -77,9 +91,10 @@ class Export:
         for partition, exported in sorted(self.state.exported.items()):
             lost = sum(end - start for start, end in exported.lost)
             lost_text = f", {lost:,} offsets lost before the export" if lost else ""
+            absent_text = "; in no source of this export" if partition in self.absent else ""
             lines.append(
                 f"{partition}: offsets {exported.start:,} to {exported.end - 1:,}, "
-                f"{exported.records:,} records{lost_text}"
+                f"{exported.records:,} records{lost_text}{absent_text}"
             )
         files = sum(len(commit.files) for commit in self.commits)
         size = sum(file.size for commit in self.commits for file in commit.files)
@@ -102,6 +117,7 @@ class Export:
                 "commits": len(self.commits),
                 "files": files,
                 "partitions": partitions,
+                "absent": [str(each) for each in self.absent],
             }
         )
 
@@ -134,23 +150,26 @@ def export_log(
     with table.writing():
         state = table.state() or empty_state(layout)
         check_layout(state, layout, table=table.name)
-        plan = plan_read(options.source)
+        plan = plan_read(options.source, known=known_ends(state))
         check_topics(state, plan.topic_ids, table=table.name)
-        splits = splits_after_end(plan, state, options=options.source, table=table.name)
+        check_plan(plan, state, options=options.source, table=table.name)
         if not options.may_lose:
-            check_lost(splits, state, table=table.name)
-        progress.begin("export", total_bytes(splits))
-        if splits:
+            check_lost(plan, state, table=table.name)
+        absent = absent_partitions(plan, state)
+        progress.begin("export", total_bytes(plan.splits))
+        if plan.splits:
             write = replace(write, folder=table.folder(layout))
         commits = []
-        for each in group_by_bytes(splits, options.commit_bytes):
+        for each in group_by_bytes(plan.splits, options.commit_bytes):
             parts = pack_tasks(each, options.file_bytes)
             work = partial(_write_files, options=write)
-            written = run_tasks(spark, parts, work=work, progress=progress)
-            commit = _commit_of(each, written, state)._replace(topic_ids=plan.topic_ids)
+            written = run_tasks(
+                spark, parts, work=work, progress=progress, attempts=MAX_TASK_ATTEMPTS
+            )
+            commit = _commit_of(each, written, state=state, plan=plan)
             state = table.commit(commit, layout)
             commits.append(commit)
-    return Export(table=table.name, state=state, commits=commits)
+    return Export(table=table.name, state=state, commits=commits, absent=absent)
 
 
 def _write_options(
@@ -176,8 +195,19 @@ def _write_files(
 
 
 def _commit_of(
-    splits: Sequence[Split], written: Sequence[ParquetWriteResult], before: TableState
+    splits: Sequence[Split],
+    written: Sequence[ParquetWriteResult],
+    *,
+    state: TableState,
+    plan: ReadPlan,
 ) -> TableCommit:
     records = dict(counted for each in written for counted in each.records)
     files = tuple(file for each in written for file in each.files)
-    return TableCommit(files, tuple(commit_ranges(splits, records, exported=before.exported)))
+    ranges = tuple(commit_ranges(splits, records, state=state, plan=plan))
+    epochs = {
+        each.partition: epoch
+        for each in ranges
+        if (epoch := plan.witnesses[each.partition].leader_epoch) is not None
+    }
+    continued = frozenset(each.partition for each in ranges) & state.exported.keys()
+    return TableCommit(files, ranges, plan.topic_ids, epochs, continued)

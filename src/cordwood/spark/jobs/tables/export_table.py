@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from cordwood.core.errors import SettingError, TableError
+from cordwood.core.types import TopicPartition
 from cordwood.spark.jobs.tables.parquet_files import WrittenFile
 from cordwood.spark.jobs.tables.table_ledger import (
+    NO_EPOCHS,
     CommitRange,
     TableLayout,
     TableState,
+    add_leader_epochs,
     apply_commit,
 )
 from cordwood.spark.jobs.tables.table_pieces import TablePiece
@@ -46,16 +49,29 @@ class TableAddress:
 
 
 class TableCommit(NamedTuple):
-    """The files and offset ranges that one commit adds."""
+    """The files and offset ranges that one commit adds.
+
+    The table had the `continued` partitions when the export was planned.
+    """
 
     files: tuple[WrittenFile, ...]
     ranges: tuple[CommitRange, ...]
     topic_ids: Mapping[str, str] = NO_IDS
+    leader_epochs: Mapping[TopicPartition, int] = NO_EPOCHS
+    continued: frozenset[TopicPartition] = frozenset()
 
     def apply_to(self, before: TableState, layout: TableLayout, *, table: str) -> TableState:
         """Return the state of the table after this commit; see `apply_commit` for its errors."""
-        added, ids = self.ranges, self.topic_ids
-        return apply_commit(before, added, layout=layout, table=table, topic_ids=ids)
+        for partition in sorted(self.continued - before.exported.keys()):
+            raise TableError(
+                f"{partition} has left the table since the export was planned",
+                path=table,
+                remedy="run the export again",
+            )
+        after = apply_commit(
+            before, self.ranges, layout=layout, table=table, topic_ids=self.topic_ids
+        )
+        return add_leader_epochs(after, self.leader_epochs)
 
 
 class ExportTable(Protocol):
@@ -122,7 +138,7 @@ def missing_library(library: str, error: ImportError) -> SettingError:
 
 
 class ForeignTableError(TableError):
-    """The table exists, but no export has created it."""
+    """The table exists, but no export has created it, or its state is unknown."""
 
 
 def foreign_table(table: str) -> ForeignTableError:
@@ -131,6 +147,13 @@ def foreign_table(table: str) -> ForeignTableError:
         "already exists, but no export has created it",
         path=table,
         remedy="use a new folder or table name",
+    )
+
+
+def unknown_state(table: str, problem: str, *, remedy: str) -> ForeignTableError:
+    """Return the error for a table of an export whose current state cannot be determined."""
+    return ForeignTableError(
+        f"cannot determine which offsets it has: {problem}", path=table, remedy=remedy
     )
 
 

@@ -16,11 +16,16 @@ this with `gap=record`.
 
 A topic that was deleted and created again has another id, and its offsets start at 0: its records
 do not continue the table. If the table or the log has no topic id, only the names are compared.
+
+A failover can truncate records after their export, and other records get their offsets, in a later
+leader epoch. So the state has a leader epoch per partition that no exported record exceeds. If a
+later one begins in the log below the table's end, the table has records that the log has lost.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from cordwood.core.errors import TableError
@@ -31,9 +36,15 @@ from cordwood.spark.source.coverage import NO_IDS
 RANGES_KEY: Final = "cordwood.ranges"
 STATE_KEY: Final = "cordwood.standing"
 
+#: Leader epochs of a log in an old format, which has none.
+NO_EPOCHS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
+
 _FORMAT: Final = 1
 _ANOTHER_TOPIC: Final = (
     "the topic was deleted and created again, or is of another cluster; use another table"
+)
+_TRUNCATED: Final = (
+    "restore the table to a version that ends there at most, or export into another table"
 )
 _RESUME: Final = "remove the starting options: an export resumes at the end of the table"
 
@@ -76,6 +87,30 @@ class TableState:
     layout: TableLayout
     exported: Mapping[TopicPartition, ExportedOffsets]
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+def check_leader_epochs(
+    state: TableState, truncated_at: Mapping[TopicPartition, int], *, table: str
+) -> None:
+    """Reject a log in which records of a later leader epoch begin below the table's end."""
+    for partition, offset in sorted(truncated_at.items()):
+        exported = state.exported.get(partition)
+        if exported is not None and offset < exported.end:
+            raise TableError(
+                f"{partition}: the log was truncated to offset {offset} after the export, and has"
+                f" other records there (table: up to {exported.end - 1}, leader epoch"
+                f" {state.leader_epochs.get(partition)})",
+                path=table,
+                remedy=_TRUNCATED,
+            )
+
+
+def add_leader_epochs(state: TableState, epochs: Mapping[TopicPartition, int]) -> TableState:
+    """Return a state with these leader epochs, or the later ones that it has."""
+    known = state.leader_epochs
+    later = {each: max(epoch, known.get(each, epoch)) for each, epoch in epochs.items()}
+    return replace(state, leader_epochs={**known, **later})
 
 
 def check_topics(state: TableState, topic_ids: Mapping[str, str], *, table: str) -> None:
@@ -136,7 +171,7 @@ def apply_commit(
         before = exported.get(each.partition, ExportedOffsets(each.start, each.start))
         exported[each.partition] = _extend(before, each)
     known = {**state.topic_ids, **topic_ids}
-    return TableState(layout=layout, exported=exported, topic_ids=known)
+    return replace(state, layout=layout, exported=exported, topic_ids=known)
 
 
 def empty_state(layout: TableLayout) -> TableState:
@@ -164,6 +199,14 @@ def _format_ranges(ranges: Sequence[CommitRange]) -> str:
     return _text({str(each.partition): each[1:] for each in ranges})
 
 
+def parse_ranges(text: str, *, table: str) -> list[CommitRange]:
+    """Parse the ranges of a commit; raise TableError if they are not readable."""
+    try:
+        return [CommitRange(_partition(name), *each) for name, each in json.loads(text).items()]
+    except (ValueError, TypeError, AttributeError) as error:
+        raise _unreadable(f"{type(error).__name__} {error}", table, key=RANGES_KEY) from error
+
+
 def format_state(state: TableState) -> str:
     """Return the text of a state; `parse_state` is the inverse."""
     layout = state.layout
@@ -175,6 +218,7 @@ def format_state(state: TableState) -> str:
             "is_committed": layout.is_committed,
             "partitions": {str(partition): each for partition, each in state.exported.items()},
             "topic_ids": state.topic_ids,
+            "leader_epochs": {str(each): epoch for each, epoch in state.leader_epochs.items()},
         }
     )
 
@@ -194,14 +238,17 @@ def parse_state(text: str, *, table: str) -> TableState:
             _partition(name): _exported(*each) for name, each in parsed["partitions"].items()
         }
         topic_ids = {str(name): str(each) for name, each in parsed.get("topic_ids", {}).items()}
+        epochs = {
+            _partition(name): int(each) for name, each in parsed.get("leader_epochs", {}).items()
+        }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unreadable(f"{type(error).__name__} {error}", table) from error
-    return TableState(layout=layout, exported=exported, topic_ids=topic_ids)
+    return TableState(layout=layout, exported=exported, topic_ids=topic_ids, leader_epochs=epochs)
 
 
-def _unreadable(problem: str, table: str) -> TableError:
+def _unreadable(problem: str, table: str, *, key: str = STATE_KEY) -> TableError:
     return TableError(
-        f"{STATE_KEY} cannot be read ({problem})",
+        f"{key} cannot be read ({problem})",
         path=table,
         remedy="use the version that wrote the table, or export into another table",
     )

@@ -1,6 +1,7 @@
 """Reports of an export; tests/spark runs exports."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,13 @@ def test_report_has_a_line_per_partition_and_one_for_the_table() -> None:
         "orders-0: offsets 0 to 59, 40 records, 10 offsets lost before the export",
         "lake: 5 records added in 1 commits, 1 files, 1,234 bytes",
     ]
+
+
+def test_report_names_the_partitions_that_no_source_has() -> None:
+    found = replace(_export(), absent=[ORDERS])
+
+    assert "10 offsets lost before the export; in no source of this export" in str(found)
+    assert json.loads(found.to_json())["absent"] == ["orders-0"]
 
 
 def test_report_is_available_as_json() -> None:

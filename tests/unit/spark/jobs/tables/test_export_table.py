@@ -6,6 +6,7 @@ from cordwood.core.errors import SettingError, TableError
 from cordwood.spark.jobs.tables.export_table import (
     MAX_COMMIT_ATTEMPTS,
     TableAddress,
+    TableCommit,
     check_address,
     commit_with_retry,
     foreign_table,
@@ -13,7 +14,13 @@ from cordwood.spark.jobs.tables.export_table import (
     partition_values,
 )
 from cordwood.spark.jobs.tables.parquet_files import WrittenFile
-from cordwood.spark.jobs.tables.table_ledger import TableLayout, TableState, empty_state
+from cordwood.spark.jobs.tables.table_ledger import (
+    CommitRange,
+    TableLayout,
+    TableState,
+    empty_state,
+)
+from tests.unit.spark.jobs.export_samples import ORDERS, layout
 
 STANDING = empty_state(TableLayout(columns=("offset",)))
 
@@ -77,3 +84,12 @@ def test_partition_values_have_their_names() -> None:
     file = WrittenFile("a.parquet", 1, 1, ("orders", "0"), ())
 
     assert partition_values(("topic", "partition"), file) == {"topic": "orders", "partition": "0"}
+
+
+def test_commit_to_a_table_that_has_lost_the_partition_is_rejected() -> None:
+    added = TableCommit((), (CommitRange(ORDERS, 5, 9),), continued=frozenset({ORDERS}))
+
+    with pytest.raises(
+        TableError, match="orders-0 has left the table since the export was planned"
+    ):
+        added.apply_to(empty_state(layout()), layout(), table="lake")

@@ -13,11 +13,14 @@ from cordwood.spark.jobs.tables.table_ledger import (
     ExportedOffsets,
     TableLayout,
     TableState,
+    add_leader_epochs,
     apply_commit,
+    check_leader_epochs,
     check_start,
     commit_metadata,
     empty_state,
     format_state,
+    parse_ranges,
     parse_state,
 )
 
@@ -131,3 +134,28 @@ def test_state_is_parsed_as_it_was_formatted() -> None:
 def test_unreadable_state_is_rejected(text: str) -> None:
     with pytest.raises(TableError, match=r"lake/orders: cordwood\.standing cannot be read"):
         parse_state(text, table=TABLE)
+
+
+def test_state_keeps_the_latest_leader_epochs_as_text() -> None:
+    state = add_leader_epochs(_after(CommitRange(ORDERS, 0, 60)), {ORDERS: 5})
+
+    later = add_leader_epochs(state, {ORDERS: 4})
+
+    assert parse_state(format_state(later), table=TABLE).leader_epochs == {ORDERS: 5}
+
+
+def test_later_leader_epoch_below_the_end_of_the_table_is_rejected() -> None:
+    state = add_leader_epochs(_after(CommitRange(ORDERS, 0, 60)), {ORDERS: 5})
+
+    check_leader_epochs(state, {ORDERS: 60}, table=TABLE)
+    with pytest.raises(TableError, match="the log was truncated to offset 59 after the export"):
+        check_leader_epochs(state, {ORDERS: 59}, table=TABLE)
+
+
+def test_ranges_of_a_commit_are_read_back() -> None:
+    ranges = [CommitRange(ORDERS, 0, 60, 18, 3)]
+    text = commit_metadata(ranges, _after(*ranges))[RANGES_KEY]
+
+    assert parse_ranges(text, table=TABLE) == ranges
+    with pytest.raises(TableError, match=r"cordwood.ranges cannot be read"):
+        parse_ranges("[]", table=TABLE)

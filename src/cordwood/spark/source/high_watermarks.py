@@ -1,0 +1,68 @@
+"""High watermarks of partition directories: the offsets that a failover cannot truncate.
+
+Kafka: `ReplicaManager.highWatermarkCheckpoints`. The records of a directory can be read up to:
+
+    one replica, by the metadata of its log directory    the log end
+    a log directory without a checkpoint                 the log end
+    the partition of Kafka's metadata                    the log end: it is in no checkpoint
+    otherwise                                            the checkpointed high watermark
+
+A partition without an entry in the checkpoint has the high watermark 0, as in Kafka. A checkpoint
+is a few seconds old at most while a broker runs, so it is only too low. A file is read once per log
+directory, before the ends of the logs in it.
+"""
+
+from functools import cache
+from typing import Final
+
+from cordwood.core.errors import DamagedFileError
+from cordwood.core.ports import Files
+from cordwood.core.types import TopicPartition
+from cordwood.core.uuids import Uuid
+from cordwood.storage.checkpoints.checkpoint_files import HIGH_WATERMARKS, read_offset_checkpoint
+from cordwood.storage.checkpoints.partition_metadata_file import read_partition_metadata
+from cordwood.storage.files.atomic_write import directory_of, exists
+from cordwood.storage.metadata.metadata_lookup import METADATA_LOG
+from cordwood.storage.metadata.replica_counts import ReplicaCounts, read_replica_counts
+from cordwood.storage.reader.path_resolution import partition_of
+
+_ONE_REPLICA: Final = 1
+
+
+class HighWatermarks:
+    """The high watermarks of the partitions in some log directories, as of their first use."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._checkpoint_of = cache(self._read_checkpoint)
+        self._counts_of = cache(self._read_counts)
+
+    def limit_of(self, path: str) -> int | None:
+        """Return the high watermark of a partition directory; None without such a limit.
+
+        Raise DamagedFileError for a damaged checkpoint.
+        """
+        partition, log_directory = partition_of(path), directory_of(path)
+        if partition is None or str(partition) == METADATA_LOG:
+            return None
+        offsets = self._checkpoint_of(log_directory)
+        if offsets is None:
+            return None
+        if self._counts_of(log_directory)(partition, self._topic_id(path)) == _ONE_REPLICA:
+            return None
+        return max(0, offsets.get(partition, 0))
+
+    def _read_checkpoint(self, log_directory: str) -> dict[TopicPartition, int] | None:
+        path = f"{log_directory}/{HIGH_WATERMARKS}"
+        if not exists(self._files, path):
+            return None
+        return {**read_offset_checkpoint(self._files, path)}
+
+    def _read_counts(self, log_directory: str) -> ReplicaCounts:
+        return read_replica_counts(self._files, log_directory)
+
+    def _topic_id(self, path: str) -> Uuid | None:
+        try:
+            return read_partition_metadata(self._files, path)
+        except DamagedFileError:
+            return None
