@@ -1,16 +1,19 @@
 """Delta Lake tables of exports, through the library deltalake, without JVM and JAR.
 
-The `commitInfo` of each commit has the ranges and the state. Each commit also sets, per partition,
-an application transaction (Delta: `txn`) to the partition's end. Delta rejects a commit if a later
-commit than its snapshot has set the same application id. So one of two concurrent exports is
-rejected, and commits of other programs succeed.
+The `commitInfo` of each commit has the ranges and the state after it. The state is computed from
+one version, so the commit is valid only as the next version: Delta may not retry it. Each commit of
+an export also sets the same application transaction (Delta: `txn`), which Delta compares. A commit
+that conflicts is attempted again on the newest version. Further application transactions have the
+ends of the partitions.
 
 The state is that of the newest commit of an export. If the table was restored, it is the newest one
-up to the restored version. This needs old log entries, so the table is created with
+up to the restored version. A restore to a time does not name its version: it is the oldest one with
+the same files. This needs old log entries, so the table is created with
 `delta.enableExpiredLogCleanup` = false.
 """
 
 import json
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +29,7 @@ from cordwood.spark.jobs.tables.export_table import (
     no_table,
     partition_values,
     refuse_parquet,
+    unknown_state,
 )
 from cordwood.spark.jobs.tables.parquet_files import WrittenFile, table_schema
 from cordwood.spark.jobs.tables.table_ledger import (
@@ -43,6 +47,9 @@ if TYPE_CHECKING:
     from deltalake.transaction import AddAction
 
 _KEEP_LOG: Final = {"delta.enableExpiredLogCleanup": "false"}
+#: The application transaction of every export, and the prefix of those of partitions.
+_EXPORT: Final = "cordwood"
+_LOG_REMEDY: Final = "use a new folder, and keep delta.enableExpiredLogCleanup=false there"
 
 
 class DeltaLakeTable:
@@ -119,10 +126,42 @@ class DeltaLakeTable:
         return DeltaTable(self.name)
 
     def _state_of(self, table: "DeltaTable") -> TableState:
-        latest = _newest_state(table.history(1)) or _newest_state(table.history())
-        if latest is None:
-            raise foreign_table(self.name)
-        return parse_state(latest, table=self.name)
+        newest = table.history(1)
+        if newest and STATE_KEY in newest[0]:
+            return parse_state(str(newest[0][STATE_KEY]), table=self.name)
+        history = table.history()
+        latest = _newest_state(history, self._restored_version)
+        if latest is not None:
+            return parse_state(latest, table=self.name)
+        if table.transaction_version(_EXPORT) is not None or (
+            history and history[-1]["version"] > 0
+        ):
+            raise unknown_state(
+                self.name,
+                "its log no longer has the commit of an export, if there was one",
+                remedy=_LOG_REMEDY,
+            )
+        raise foreign_table(self.name)
+
+    def _restored_version(self, restore: int) -> int:
+        """Return the oldest version with the files of the version that a restore has created."""
+        from deltalake import DeltaTable  # noqa: PLC0415  # an extra
+        from deltalake.exceptions import DeltaError  # noqa: PLC0415  # as above
+
+        try:
+            restored = set(DeltaTable(self.name, version=restore).file_uris())
+            for version in range(restore):
+                if set(DeltaTable(self.name, version=version).file_uris()) == restored:
+                    return version
+        except DeltaError as error:
+            raise unknown_state(
+                self.name, f"version {restore} is a restore to a time ({error})", remedy=_LOG_REMEDY
+            ) from error
+        raise unknown_state(
+            self.name,
+            f"no version has the files of version {restore}, a restore to a time",
+            remedy="restore the table again, to a version",
+        )
 
     def _write(self, table: "DeltaTable | None", commit: TableCommit, after: TableState) -> None:
         from deltalake import Schema  # noqa: PLC0415  # an extra
@@ -130,7 +169,8 @@ class DeltaLakeTable:
 
         layout = after.layout
         actions = [self._action(file, layout) for file in commit.files]
-        properties = _properties(commit, after)
+        version = 0 if table is None else table.version() + 1
+        properties = _properties(commit, after, version=version)
         if table is not None:
             table.create_write_transaction(
                 [*actions],
@@ -163,18 +203,22 @@ class DeltaLakeTable:
         )
 
 
-def _properties(commit: TableCommit, after: TableState) -> "CommitProperties":
+def _properties(commit: TableCommit, after: TableState, *, version: int) -> "CommitProperties":
     from deltalake import CommitProperties, Transaction  # noqa: PLC0415  # an extra
 
     return CommitProperties(
         custom_metadata=commit_metadata(commit.ranges, after),
+        max_commit_retries=0,
         app_transactions=[
-            Transaction(f"cordwood/{each.partition}", each.end) for each in commit.ranges
+            Transaction(_EXPORT, version),
+            *(Transaction(f"{_EXPORT}/{each.partition}", each.end) for each in commit.ranges),
         ],
     )
 
 
-def _newest_state(history: list[dict[str, Any]]) -> str | None:
+def _newest_state(
+    history: list[dict[str, Any]], restored_version: Callable[[int], int]
+) -> str | None:
     """Return the newest state in a history, whose first entry is the newest commit."""
     newest: int | None = None
     for entry in history:
@@ -183,7 +227,9 @@ def _newest_state(history: list[dict[str, Any]]) -> str | None:
         if STATE_KEY in entry:
             return str(entry[STATE_KEY])
         if entry.get("operation") == "RESTORE":
-            newest = int(entry["operationParameters"]["version"])
+            version = str((entry.get("operationParameters") or {}).get("version"))
+            is_number = version.isdecimal()
+            newest = int(version) if is_number else restored_version(entry["version"])
     return None
 
 

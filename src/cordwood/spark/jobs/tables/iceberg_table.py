@@ -1,12 +1,17 @@
 """Apache Iceberg tables of exports, through the library pyiceberg, without JVM and JAR.
 
-The snapshot summary of each commit has the ranges and the state. The state is also a table
-property, which remains when snapshots expire. The state is read from the nearest ancestor of the
-current snapshot that has one, so a table that was rolled back resumes from there. Without such an
-ancestor it is read from the property.
+The snapshot summary of each commit has the ranges and the state. The state is read from the nearest
+ancestor of the current snapshot that has one, so a table that was rolled back resumes from there.
+The state is also a table property, which remains when snapshots expire, but which a rollback does
+not change. So two other properties belong to it, and it is used only if the current snapshot
+descends from the one that it belongs to:
+
+    cordwood.snapshot   the id of that snapshot: the current one, or the parent of one that is left
+    cordwood.evidence   the ranges of the last commit with records: a row of them is in the table
 
 After a conflict, pyiceberg retries an append on top of the other commit, which would duplicate
-offsets. So the table has `commit.retry.num-retries` = 0, and this module retries.
+offsets. The number of retries comes from the properties of the loaded table, which any program and
+any catalog can set. So it is set to 0 in the loaded copy, and this module retries.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -23,15 +28,19 @@ from cordwood.spark.jobs.tables.export_table import (
     missing_library,
     no_table,
     refuse_parquet,
+    unknown_state,
 )
 from cordwood.spark.jobs.tables.parquet_files import table_schema
 from cordwood.spark.jobs.tables.table_ledger import (
+    RANGES_KEY,
     STATE_KEY,
+    CommitRange,
     TableLayout,
     TableState,
     commit_metadata,
     empty_state,
     format_state,
+    parse_ranges,
     parse_state,
 )
 from cordwood.spark.jobs.tables.table_pieces import IcebergPiece, TablePiece
@@ -43,6 +52,10 @@ if TYPE_CHECKING:
 
 _NO_RETRIES: Final = {"commit.retry.num-retries": "0"}
 _LOCAL: Final = "file://"
+_SNAPSHOT_KEY: Final = "cordwood.snapshot"
+_EVIDENCE_KEY: Final = "cordwood.evidence"
+#: Characters that pyiceberg reads as parts of an address.
+_RESERVED: Final = frozenset("%#?")
 
 
 class IcebergTable:
@@ -110,24 +123,44 @@ class IcebergTable:
         return self.catalog.load_table(self.name) if self.catalog.table_exists(self.name) else None
 
     def _state_of(self, table: "Table") -> TableState:
-        text = _newest_state(table) or table.properties.get(STATE_KEY)
+        text = _newest_state(table)
         if text is None:
-            raise foreign_table(self.name)
+            text = table.properties.get(STATE_KEY)
+            if text is None:
+                raise foreign_table(self.name)
+            if not _is_of_this_line(table):
+                current = table.current_snapshot()
+                raise unknown_state(
+                    self.name,
+                    "its snapshots from exports have expired, and it may have been rolled back",
+                    remedy=f"if an audit against the property {STATE_KEY} is whole, set"
+                    f" {_SNAPSHOT_KEY} to {current and current.snapshot_id}; otherwise export into"
+                    " another table",
+                )
         return parse_state(text, table=self.name)
 
     def _create(self, layout: TableLayout) -> "Table":
-        """Create the table, without rows."""
+        """Create the table, without rows, unless another export does."""
+        from pyiceberg.exceptions import (  # noqa: PLC0415  # an extra
+            CommitFailedException,
+            TableAlreadyExistsError,
+        )
+
         properties = {STATE_KEY: format_state(empty_state(layout)), **_NO_RETRIES}
         self.catalog.create_namespace_if_not_exists(self.name.rpartition(".")[0])
         schema = table_schema(layout.columns)
-        with (
-            self.catalog.create_table_transaction(
-                self.name, schema=schema, properties=properties
-            ) as creation,
-            creation.update_spec() as spec,
-        ):
-            for column in layout.partition_by:
-                spec.add_identity(column)
+        try:
+            with (
+                self.catalog.create_table_transaction(
+                    self.name, schema=schema, properties=properties
+                ) as creation,
+                creation.update_spec() as spec,
+            ):
+                for column in layout.partition_by:
+                    spec.add_identity(column)
+        except (CommitFailedException, TableAlreadyExistsError):
+            if not self.catalog.table_exists(self.name):
+                raise
         return self.catalog.load_table(self.name)
 
 
@@ -140,6 +173,13 @@ def open_catalog(address: TableAddress) -> "Catalog":
     if address.catalog:
         return load_catalog("cordwood", **address.catalog)
     warehouse = Path(address.path).absolute()
+    if _RESERVED.intersection(str(warehouse)):
+        raise SettingError(
+            f"to: {warehouse} has one of the characters {' '.join(sorted(_RESERVED))}, which an"
+            " Iceberg catalog reads as parts of an address",
+            key="to",
+            remedy="use another folder",
+        )
     warehouse.mkdir(parents=True, exist_ok=True)
     return load_catalog(
         "cordwood",
@@ -151,13 +191,19 @@ def open_catalog(address: TableAddress) -> "Catalog":
 
 def _commit(table: "Table", commit: TableCommit, after: TableState, *, folder: str) -> None:
     metadata = commit_metadata(commit.ranges, after)
+    table.metadata.properties.update(_NO_RETRIES)
     with table.transaction() as transaction:
-        transaction.set_properties({STATE_KEY: metadata[STATE_KEY], **_NO_RETRIES})
         transaction.add_files(
             [f"{folder}/{file.path}" for file in commit.files],
             snapshot_properties=metadata,
             check_duplicate_files=False,
         )
+        added = transaction.table_metadata.current_snapshot()
+        assert added is not None, "add_files has staged it"
+        own = {STATE_KEY: metadata[STATE_KEY], _SNAPSHOT_KEY: str(added.snapshot_id)}
+        if any(each.records for each in commit.ranges):
+            own[_EVIDENCE_KEY] = metadata[RANGES_KEY]
+        transaction.set_properties({**own, **_NO_RETRIES})
 
 
 def _newest_state(table: "Table") -> str | None:
@@ -170,3 +216,27 @@ def _newest_state(table: "Table") -> str | None:
         parent = snapshot.parent_snapshot_id
         snapshot = None if parent is None else table.snapshot_by_id(parent)
     return None
+
+
+def _is_of_this_line(table: "Table") -> bool:
+    """Return whether the state in the properties belongs to the current snapshot."""
+    snapshot, known = table.current_snapshot(), table.properties.get(_SNAPSHOT_KEY)
+    if known is None or snapshot is None:
+        return known is None and snapshot is None
+    while snapshot is not None:
+        parent = snapshot.parent_snapshot_id
+        if known in (str(snapshot.snapshot_id), str(parent)):
+            return True
+        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    ranges = parse_ranges(table.properties.get(_EVIDENCE_KEY, "{}"), table=".".join(table.name()))
+    return any(_has_row(table, each) for each in ranges if each.records)
+
+
+def _has_row(table: "Table", found: CommitRange) -> bool:
+    """Return whether a table has a row of a range."""
+    (topic, partition), start, end = found[:3]
+    condition = (
+        f"topic = '{topic}' and partition = {partition} and offset >= {start} and offset < {end}"
+    )
+    scan = table.scan(row_filter=condition, selected_fields=("offset",), limit=1)
+    return bool(scan.to_arrow().num_rows)

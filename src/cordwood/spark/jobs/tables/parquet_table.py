@@ -8,15 +8,18 @@
         └── staged/….parquet          files of tasks that are not in a commit, or not moved yet
 
 A commit is valid once its file exists, complete and synced; then its files are moved to their
-folders. The next export finishes the moves of an interrupted commit, and removes staged files
-without a commit. A folder has no snapshots: a reader during the moves sees a part of a commit.
+folders. Its file is linked to the next number, which fails if another program has taken it: a lock
+does not exclude an export on another machine, if the file system only pretends to have locks. The
+next export finishes the moves of an interrupted commit, and removes staged files without a commit.
+A folder has no snapshots: a reader during the moves sees a part of a commit.
 """
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -29,6 +32,7 @@ from cordwood.spark.jobs.tables.export_table import (
     foreign_table,
     no_table,
 )
+from cordwood.spark.jobs.tables.parquet_files import table_schema
 from cordwood.spark.jobs.tables.table_ledger import (
     STATE_KEY,
     TableLayout,
@@ -38,7 +42,10 @@ from cordwood.spark.jobs.tables.table_ledger import (
     parse_state,
 )
 from cordwood.spark.jobs.tables.table_pieces import ParquetPiece, TablePiece
-from cordwood.storage.files.atomic_write import write_atomically
+from cordwood.storage.files.atomic_write import write_synced
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 _FILES: Final = "files"
 
@@ -83,7 +90,10 @@ class ParquetTable:
         if newest is None:
             self._check_foreign()
             return None
-        return parse_state(str(self._read(newest)[STATE_KEY]), table=self.name)
+        return self._state_in(newest)
+
+    def _state_in(self, commit: Path) -> TableState:
+        return parse_state(str(self._read(commit)[STATE_KEY]), table=self.name)
 
     def folder(self, layout: TableLayout) -> str:  # noqa: ARG002  # the folder does not depend on it
         """Return the folder of staged files."""
@@ -97,10 +107,34 @@ class ParquetTable:
         content = {**commit_metadata(commit.ranges, after), _FILES: names}
         for folder in {(self._staged / file.path).parent for file in commit.files}:
             self._files.sync_directory(str(folder))
-        path = self._commits / f"{len(list(self._commits.glob('*.json'))):020}.json"
-        write_atomically(self._files, str(path), data=json.dumps(content).encode())
+        newest = self._newest()
+        number = 0 if newest is None else int(newest.stem) + 1
+        path = self._commits / f"{number:020}.json"
+        self._write(path, json.dumps(content).encode())
         self._move(path)
         return after
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Write a new commit file; raise TableError if the path exists."""
+        temporary = path.with_name(f"{path.stem}-{uuid4().hex}.tmp")
+        write_synced(self._files, str(temporary), data=data)
+        try:
+            path.hardlink_to(temporary)
+        except FileExistsError as error:
+            raise TableError(
+                f"another export has committed {path.name} at the same time",
+                path=self.name,
+                remedy="run the export again; use Delta or Iceberg if locks have no effect here",
+            ) from error
+        except OSError as error:
+            raise TableError(
+                f"its file system cannot create a file exclusively ({error.strerror})",
+                path=self.name,
+                remedy="use format=delta or format=iceberg, or a file system with hard links",
+            ) from error
+        finally:
+            self._files.remove(str(temporary))
+        self._files.sync_directory(str(self._commits))
 
     def pieces(self) -> list[TablePiece]:
         """Return the files of the folder that readers see."""
@@ -116,7 +150,7 @@ class ParquetTable:
         if not self._root.exists():
             raise no_table(self.name)
         try:
-            found = ds.dataset(self._root, format="parquet", partitioning="hive")
+            found = ds.dataset(self._root, format="parquet", partitioning=self._partitioning())
         except pa.ArrowException as error:
             raise TableError(
                 f"cannot be read: {error}", path=self.name, remedy="repair the file, or remove it"
@@ -129,6 +163,15 @@ class ParquetTable:
             )
             for fragment in found.get_fragments()
         ]
+
+    def _partitioning(self) -> "ds.Partitioning | str":
+        """Return the types of the partition columns: a topic 007 is not the number 7."""
+        import pyarrow.dataset as ds  # noqa: PLC0415  # as above
+
+        newest = self._newest()
+        state = None if newest is None else self._state_in(newest)
+        by = () if state is None else state.layout.partition_by
+        return ds.partitioning(table_schema(by), flavor="hive") if by else "hive"
 
     def _unmoved(self) -> list[str]:
         """Return the staged files of the newest commit.
@@ -153,6 +196,8 @@ class ParquetTable:
         newest = self._newest()
         if newest is not None:
             self._move(newest)
+        for left in self._commits.glob("*.tmp"):
+            self._files.remove(str(left))
         for path in sorted(self._staged.rglob("*"), reverse=True):
             remove = self._files.remove_directory if path.is_dir() else self._files.remove
             with suppress(

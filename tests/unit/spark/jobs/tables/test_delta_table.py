@@ -1,5 +1,6 @@
 """Delta Lake tables of exports, read back with deltalake."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,14 @@ from deltalake import DeltaTable, TableFeatures, write_deltalake
 
 from cordwood.core.errors import TableError
 from cordwood.core.system import SystemFiles
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.jobs.tables.delta_table import DeltaLakeTable
 from cordwood.spark.jobs.tables.export_table import TableAddress
 from cordwood.spark.jobs.tables.table_ledger import ExportedOffsets
-from tests.unit.spark.jobs.export_samples import ORDERS, add
+from cordwood.spark.source.coverage import OffsetRange, PartitionDirectory
+from cordwood.spark.source.splits import Split
+from tests.unit.spark.jobs.export_samples import ORDERS, add, layout, split, write_log, written
+from tests.unit.storage.segment_samples import v2
 
 pytestmark = pytest.mark.spark
 
@@ -130,4 +135,58 @@ def test_parquet_table_is_not_converted_to_delta(table: DeltaLakeTable) -> None:
     Path(table.name, "_cordwood").mkdir(parents=True)
 
     with pytest.raises(TableError, match=r"is a Parquet table of an export.*use format=parquet"):
+        table.state()
+
+
+def _other_split(logs: Path) -> Split:
+    write_log(logs, v2(0, 4), partition="others-0")
+    others = TopicPartition(TopicName("others"), PartitionId(0))
+    return Split(OffsetRange(others, 0, 5), 100, PartitionDirectory(str(logs / "others-0")))
+
+
+def test_concurrent_exports_of_two_topics_are_both_in_the_state(
+    table: DeltaLakeTable, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(table, logs, (0, 5))
+    outdated = DeltaTable(table.name)
+    others = written(table, _other_split(logs), "others")
+    add(table, logs, (5, 10))
+    monkeypatch.setattr(table, "_table", iter([outdated, DeltaTable(table.name)]).__next__)
+
+    after = table.commit(others, layout())
+
+    assert [each.end for each in after.exported.values()] == [10, 5]
+
+
+def test_table_that_was_restored_during_an_export_rejects_its_commit(
+    table: DeltaLakeTable, logs: Path
+) -> None:
+    add(table, logs, (0, 5))
+    add(table, logs, (5, 8))
+    late = written(table, split(logs, 8, 10), "late")
+    DeltaTable(table.name).restore(0)
+
+    with pytest.raises(TableError, match="offsets 5 to 7 of orders-0 would be missing"):
+        table.commit(late, layout())
+
+
+def test_table_that_was_restored_to_a_time_resumes_at_its_restored_end(
+    table: DeltaLakeTable, logs: Path
+) -> None:
+    add(table, logs, (0, 5))
+    first = Path(table.name, "_delta_log", f"{0:020}.json").stat().st_mtime
+    add(table, logs, (5, 10))
+    DeltaTable(table.name).restore(datetime.fromtimestamp(first, UTC) + timedelta(milliseconds=1))
+
+    assert add(table, logs, (5, 10)).exported == {ORDERS: ExportedOffsets(0, 10, 10)}
+    assert _offsets(table) == list(range(10))
+
+
+def test_table_whose_log_was_cleaned_is_named_as_such(table: DeltaLakeTable, logs: Path) -> None:
+    add(table, logs, (0, 5))
+    DeltaTable(table.name).alter.set_table_properties({"delta.checkpointInterval": "50"})
+    DeltaTable(table.name).create_checkpoint()
+    Path(table.name, "_delta_log", f"{0:020}.json").unlink()
+
+    with pytest.raises(TableError, match="its log no longer has the commit of an export"):
         table.state()

@@ -183,3 +183,84 @@ def test_pieces_are_the_files_of_the_snapshot(
 def test_missing_table_has_no_pieces(table: IcebergTable) -> None:
     with pytest.raises(TableError, match="table does not exist"):
         table.pieces()
+
+
+def _set(tmp_path: Path, properties: dict[str, str]) -> None:
+    with _loaded(tmp_path).transaction() as transaction:
+        transaction.set_properties(properties)
+
+
+def test_retries_of_the_table_do_not_repeat_an_export(
+    table: IcebergTable, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(table, logs, (0, 5))
+    _set(tmp_path, {"commit.retry.num-retries": "4"})
+    part = written(table, split(logs, 5, 10), "b")
+    outdated = _loaded(tmp_path)
+    add(table, logs, (5, 10))
+    loads = iter([outdated, outdated, _loaded(tmp_path)])
+    monkeypatch.setattr(table.catalog, "load_table", lambda name: next(loads))
+
+    with pytest.raises(TableError, match="offsets 5 to 9 of orders-0 would be duplicated"):
+        table.commit(part, layout())
+
+    assert _offsets(tmp_path) == list(range(10))
+
+
+def _expire_all(tmp_path: Path) -> None:
+    table = _loaded(tmp_path)
+    current = table.current_snapshot()
+    for each in table.snapshots():
+        if current is None or each.snapshot_id != current.snapshot_id:
+            _loaded(tmp_path).maintenance.expire_snapshots().by_id(each.snapshot_id).commit()
+
+
+def test_state_of_another_line_of_snapshots_is_not_used(
+    table: IcebergTable, logs: Path, tmp_path: Path
+) -> None:
+    add(table, logs, (0, 5))
+    first = _loaded(tmp_path).snapshots()[0]
+    add(table, logs, (5, 10))
+    _loaded(tmp_path).manage_snapshots().rollback_to_snapshot(first.snapshot_id).commit()
+    _loaded(tmp_path).delete("offset = 3")
+    _expire_all(tmp_path)
+
+    with pytest.raises(TableError, match="cannot determine which offsets it has"):
+        table.state()
+
+
+def test_state_is_used_while_the_table_has_a_row_of_its_last_commit(
+    table: IcebergTable, logs: Path, tmp_path: Path
+) -> None:
+    add(table, logs, (0, 5))
+    for _ in range(2):
+        _loaded(tmp_path).overwrite(_loaded(tmp_path).scan().to_arrow())
+    _expire_all(tmp_path)
+
+    state = table.state()
+
+    assert state is not None
+    assert state.exported == {ORDERS: ExportedOffsets(0, 5, 5)}
+
+
+def test_table_that_another_export_creates_at_the_same_time_is_used(
+    table: IcebergTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = IcebergTable(
+        TableAddress(path=str(tmp_path / "lake"), format="iceberg", name="logs.orders"),
+        SystemFiles(),
+    )
+    other.folder(layout())
+    monkeypatch.setattr(table, "_table", lambda: None)
+
+    assert table.folder(layout()) == other.folder(layout())
+
+
+@pytest.mark.parametrize("character", ("%", "#", "?"))
+def test_warehouse_whose_path_is_read_as_an_address_is_rejected(
+    tmp_path: Path, character: str
+) -> None:
+    address = TableAddress(path=f"{tmp_path}/a{character}b", format="iceberg", name="logs.orders")
+
+    with pytest.raises(SettingError, match="reads as parts of an address; use another folder"):
+        open_catalog(address)

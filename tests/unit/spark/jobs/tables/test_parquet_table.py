@@ -1,5 +1,6 @@
 """Parquet tables of exports."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -8,10 +9,14 @@ import pytest
 
 from cordwood.core.errors import TableError
 from cordwood.core.system import SystemFiles
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.jobs.tables.export_table import TableAddress
 from cordwood.spark.jobs.tables.parquet_table import ParquetTable
 from cordwood.spark.jobs.tables.table_ledger import ExportedOffsets
-from tests.unit.spark.jobs.export_samples import ORDERS, add, split, written
+from cordwood.spark.source.coverage import OffsetRange, PartitionDirectory
+from cordwood.spark.source.splits import Split
+from tests.unit.spark.jobs.export_samples import ORDERS, add, layout, split, write_log, written
+from tests.unit.storage.segment_samples import v2
 
 
 @pytest.fixture
@@ -153,3 +158,58 @@ def test_pieces_have_their_partition_columns(table: ParquetTable, logs: Path) ->
 def test_missing_table_has_no_pieces(table: ParquetTable) -> None:
     with pytest.raises(TableError, match="table does not exist"):
         table.pieces()
+
+
+def test_commit_with_a_number_that_another_export_has_taken_is_rejected(
+    table: ParquetTable, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two exports hold a lock of a file system whose locks have no effect."""
+    with table.writing():
+        add(table, logs, (0, 5))
+        late = written(table, split(logs, 5, 10), "late")
+        newest = Path(table.name, "_cordwood", "commits", f"{0:020}.json")
+        add(table, logs, (5, 10))
+        monkeypatch.setattr(table, "_newest", lambda: newest)
+
+        with pytest.raises(TableError, match="another export has committed"):
+            table.commit(late, layout())
+
+
+def test_commit_follows_the_newest_one_if_older_ones_are_gone(
+    table: ParquetTable, logs: Path
+) -> None:
+    with table.writing():
+        add(table, logs, (0, 2))
+        add(table, logs, (2, 5))
+        Path(table.name, "_cordwood", "commits", f"{0:020}.json").unlink()
+
+        add(table, logs, (5, 10))
+
+    state = table.state()
+    assert state is not None
+    assert state.exported == {ORDERS: ExportedOffsets(0, 10, 10)}
+
+
+def test_file_system_without_hard_links_is_rejected(
+    table: ParquetTable, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOTSUP, "not supported")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+
+    with table.writing(), pytest.raises(TableError, match="cannot create a file exclusively"):
+        add(table, logs, (0, 5))
+
+
+def test_topic_of_digits_keeps_its_leading_zeros(table: ParquetTable, logs: Path) -> None:
+    write_log(logs, v2(0, 4), partition="007-0")
+    digits = TopicPartition(TopicName("007"), PartitionId(0))
+    part = Split(OffsetRange(digits, 0, 5), 100, PartitionDirectory(str(logs / "007-0")))
+    with table.writing():
+        table.commit(written(table, part, "a", by=("topic",)), layout(("topic",)))
+
+    (piece,) = table.pieces()
+
+    rows = [row for batch in piece.batches(("topic",)) for row in batch.to_pylist()]
+    assert rows == [{"topic": "007"}] * 5
