@@ -35,7 +35,7 @@ from tests.interop.kafka_harness.spec import CODECS, SpecRecord, renumbered
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.jobs.table_audit.audit_job import Audit
+    from cordwood.spark.jobs.table_audit.audit_report import Audit
     from cordwood.workbench.verify.findings import Verification
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.timeout(600)]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
-from cordwood.core.errors import TableError
+from cordwood.core.errors import SettingError, TableError
 from cordwood.spark import jobs
 from cordwood.spark.jobs.tables.export_table import TableAddress
 from cordwood.spark.jobs.tables.iceberg_table import open_catalog
@@ -22,7 +22,7 @@ from tests.unit.storage.segment_samples import marker, produced, v2
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.jobs.table_audit.audit_job import Audit
+    from cordwood.spark.jobs.table_audit.audit_report import Audit
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -43,7 +43,7 @@ def _audit(spark: "SparkSession", tmp_path: Path, **options: str) -> "Audit":
 
 def _findings(found: "Audit") -> tuple[OffsetFinding, ...]:
     (audited,) = found.partitions
-    return audited.compared.findings
+    return tuple(audited.findings())
 
 
 @pytest.mark.parametrize("kind", ("parquet", "delta", "iceberg"))
@@ -117,6 +117,83 @@ def test_gap_in_the_log_is_a_finding(spark: "SparkSession", tmp_path: Path) -> N
     jobs.export(spark, str(tmp_path / "lake"), options={"path": path})
 
     assert _findings(_audit(spark, tmp_path)) == (OffsetFinding(OffsetFault.GAP, 4, 6),)
+
+
+def _export_thousand(spark: "SparkSession", tmp_path: Path) -> str:
+    """Export a thousand records to Delta, and return the folder of the table."""
+    batches = [v2(first, first + 99) for first in range(0, 1000, 100)]
+    path, lake = str(write_log(tmp_path / "logs", *batches)), str(tmp_path / "lake")
+    jobs.export(spark, lake, options={"path": path, "format": "delta"})
+    return lake
+
+
+def _start_log_at(tmp_path: Path, offset: int) -> None:
+    checkpoint = tmp_path / "logs" / "log-start-offset-checkpoint"
+    checkpoint.write_text(f"0\n1\norders 0 {offset}\n")
+
+
+def test_rows_lost_before_the_log_start_are_found(spark: "SparkSession", tmp_path: Path) -> None:
+    lake = _export_thousand(spark, tmp_path)
+    DeltaTable(lake).delete("offset >= 100 and offset < 300")
+    _start_log_at(tmp_path, 500)
+
+    found = _audit(spark, tmp_path, format="delta")
+
+    assert (found.is_whole, _findings(found)) == (False, ())
+    assert (
+        "orders-0: short: the table's commits count 1,000 records, and it has 800"
+        in str(found).splitlines()
+    )
+
+
+def test_deep_audit_finds_rows_with_other_contents(spark: "SparkSession", tmp_path: Path) -> None:
+    lake = _export_thousand(spark, tmp_path)
+    whole = _audit(spark, tmp_path, format="delta", deep="true")
+    DeltaTable(lake).update(updates={"value": "X'58'"}, predicate="offset = 70")
+
+    found = _audit(spark, tmp_path, format="delta", deep="true")
+
+    assert whole.is_whole, str(whole)
+    assert str(whole).endswith("1,000 rows with the log's key, value, timestamp")
+    assert _findings(found) == (OffsetFinding(OffsetFault.ALTERED, 0, 1000),)
+    assert _audit(spark, tmp_path, format="delta").is_whole
+
+
+@pytest.mark.parametrize("kind", ("parquet", "iceberg"))
+def test_deep_audit_compares_headers(spark: "SparkSession", tmp_path: Path, kind: str) -> None:
+    path = str(write_log(tmp_path / "logs", v2(0, 9), ABORTED, v2(14, 19)))
+    how = {"format": kind, "includeHeaders": "true", "partitionBy": "topic,date"}
+    how |= {"table": NAME} if kind == "iceberg" else {}
+    jobs.export(spark, str(tmp_path / "lake"), options=how | {"path": path})
+
+    found = _audit(spark, tmp_path, deep="true", **how)
+
+    assert found.is_whole, str(found)
+    assert str(found).endswith("16 rows with the log's key, value, headers, timestamp")
+
+
+def test_deep_audit_needs_a_table_of_an_export(spark: "SparkSession", tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    write_log(tmp_path / "logs", v2(0, 9))
+    rows = pa.table({"topic": ["orders"], "partition": [0], "offset": [0]})
+    pq.write_table(rows, tmp_path / "lake" / "rows.parquet")
+
+    with pytest.raises(SettingError, match="has no columns of an export to compare"):
+        _audit(spark, tmp_path, deep="true")
+
+
+def test_audit_of_one_topic_leaves_the_others_out(spark: "SparkSession", tmp_path: Path) -> None:
+    for partition in ("orders-0", "orders-1", "returns-0"):
+        write_log(tmp_path / "logs", v2(0, 9), partition=partition)
+    path = str(tmp_path / "logs")
+    jobs.export(spark, str(tmp_path / "lake"), options={"path": path})
+
+    one = _audit(spark, tmp_path, subscribe="returns")
+    assigned = _audit(spark, tmp_path, assign='{"orders": [1]}')
+
+    assert (one.is_whole, assigned.is_whole) == (True, True), f"{one}\n{assigned}"
+    assert [str(each.partition) for each in one.partitions] == ["returns-0"]
+    assert [str(each.partition) for each in assigned.partitions] == ["orders-1"]
 
 
 def test_missing_table_is_named(spark: "SparkSession", tmp_path: Path, path: str) -> None:

@@ -25,6 +25,13 @@ Of = Annotated[
     str, typer.Option("--of", metavar="DIR", help="Folder of the table; for Iceberg the warehouse.")
 ]
 
+Deep = Annotated[
+    bool,
+    typer.Option(
+        "--deep", help="Compare keys, values, headers and timestamps too; reads both sides twice."
+    ),
+]
+
 
 def audit(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     paths: Paths = None,
@@ -33,6 +40,7 @@ def audit(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     format_: Format = "parquet",
     table: Table = None,
     topic: Topic = None,
+    deep: Deep = False,
     bootstrap_server: BootstrapServer = None,
     option: Option = None,
     as_json: AsJson = False,
@@ -46,6 +54,8 @@ def audit(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     options = source_options(
         places, option, topics=topic, servers=bootstrap_server, format=format_, table=table
     )
+    if deep:
+        options["deep"] = "true"
     with job_session("audit", master=master, conf=conf) as (spark, progress):
         warm_kernels_for(count_log_bytes(places))
         found = jobs.audit(spark, absolute_path(of), options=options, progress=progress)

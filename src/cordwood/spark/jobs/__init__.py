@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cordwood.spark.jobs.compaction.compact_job import Compaction
     from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder
-    from cordwood.spark.jobs.table_audit.audit_job import Audit
+    from cordwood.spark.jobs.table_audit.audit_report import Audit
     from cordwood.spark.jobs.table_export.export_job import Export
     from cordwood.spark.jobs.topic_replay.replay_job import ReplayReport
     from cordwood.workbench.compact import CompactReport

@@ -13,12 +13,18 @@ import pyarrow.parquet as pq
 
 from cordwood.core.errors import TableError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.jobs.tables.log_offsets import spans_of
-from cordwood.spark.jobs.tables.offset_spans import OffsetSpan, merge_spans, pack_spans
+from cordwood.spark.jobs.tables.log_offsets import offset_values
+from cordwood.spark.jobs.tables.offset_spans import (
+    OffsetSpans,
+    find_spans,
+    merge_spans,
+    pack_spans,
+)
 from cordwood.spark.runtime.arrow_scalars import integer_scalar, string_scalar
 from cordwood.spark.source.source_options import TopicChoice
 
 _BATCH_ROWS = 1 << 17
+_NO_VALUES = pa.schema([])
 
 
 class TablePiece(Protocol):
@@ -98,26 +104,41 @@ def find_table_offsets(
     topics: TopicChoice,
 ) -> dict[TopicPartition, bytes]:
     """Return the packed spans of each partition with rows in a piece, for these topics."""
-    found: dict[TopicPartition, list[OffsetSpan]] = {}
+    found: dict[TopicPartition, list[OffsetSpans]] = {}
+    for rows in partition_rows(piece, columns):
+        if topics.includes(rows.partition):
+            spans = find_spans(offset_values(rows.offsets))
+            found.setdefault(rows.partition, []).append(spans)
+    advance(piece.size)
+    return {partition: pack_spans(merge_spans(spans)) for partition, spans in found.items()}
+
+
+class TableRows(NamedTuple):
+    """Rows of one partition: their offsets, and the requested columns."""
+
+    partition: TopicPartition
+    offsets: pa.Array
+    values: Sequence[pa.Array]
+
+
+def partition_rows(
+    piece: TablePiece, columns: AuditColumns, *, values: pa.Schema = _NO_VALUES
+) -> Iterator[TableRows]:
+    """Yield the rows of each partition in each batch; TableError if a piece cannot be read."""
     try:
-        for partition, offsets in _by_partition(piece, columns):
-            if topics.includes(partition):
-                found.setdefault(partition, []).extend(spans_of(offsets))
+        yield from _rows_by_partition(piece, columns, values)
     except pa.ArrowException as error:
         raise TableError(
             f"cannot be read: {error}",
             path=piece.name,
             remedy="repair the table, and repeat the audit",
         ) from error
-    advance(piece.size)
-    return {partition: pack_spans(merge_spans(spans)) for partition, spans in found.items()}
 
 
-def _by_partition(
-    piece: TablePiece, columns: AuditColumns
-) -> Iterator[tuple[TopicPartition, pa.Array]]:
-    """Yield the offsets of each partition in each batch."""
-    for batch in piece.batches(columns.names):
+def _rows_by_partition(
+    piece: TablePiece, columns: AuditColumns, values: pa.Schema
+) -> Iterator[TableRows]:
+    for batch in piece.batches((*columns.names, *values.names)):
         topics = (
             pa.repeat(string_scalar(columns.only_topic), batch.num_rows)
             if columns.only_topic is not None
@@ -127,10 +148,23 @@ def _by_partition(
         offsets = _column(batch, columns.offset, kind=pa.int64(), piece=piece)
         for topic in topics.unique():
             is_own = pc.equal(topics, topic)
-            own, numbers = offsets.filter(is_own), partitions.filter(is_own)
+            numbers = partitions.filter(is_own)
             for which in numbers.unique():
                 partition = TopicPartition(TopicName(topic.as_py()), PartitionId(which.as_py()))
-                yield partition, own.filter(pc.equal(numbers, which))
+                is_of = pc.and_(is_own, pc.equal(partitions, which))
+                own = [_value_column(batch, field, piece).filter(is_of) for field in values]
+                yield TableRows(partition, offsets.filter(is_of), own)
+
+
+def _value_column(batch: pa.RecordBatch, field: pa.Field, piece: TablePiece) -> pa.Array:
+    """Return a column in its type in the log: a table may have another one for the same values."""
+    if field.name not in batch.schema.names:
+        raise TableError(
+            f"column {field.name} does not exist",
+            path=piece.name,
+            remedy="restore the column, or audit without deep",
+        )
+    return batch.column(field.name).cast(field.type)
 
 
 def _column(batch: pa.RecordBatch, name: str, *, kind: pa.DataType, piece: TablePiece) -> pa.Array:

@@ -1,73 +1,89 @@
-"""Reports of an audit; tests/spark runs audits."""
-
-import json
+"""Listing of a table for an audit; tests/spark runs audits."""
 
 import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from cordwood.spark.jobs.table_audit.audit_job import MAX_SHOWN, Audit, PartitionAudit
-from cordwood.spark.jobs.tables.offset_comparison import (
-    OffsetComparison,
-    OffsetFault,
-    OffsetFinding,
-    OffsetKind,
-)
-from tests.unit.spark.jobs.export_samples import ORDERS
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+from cordwood.core.errors import TableError
+from cordwood.spark.jobs.table_audit.audit_job import MAX_LISTINGS, list_table
+from cordwood.spark.jobs.tables.export_table import TableCommit, foreign_table
+from cordwood.spark.jobs.tables.table_ledger import ExportedOffsets, TableLayout, TableState
+from cordwood.spark.jobs.tables.table_pieces import ParquetPiece, TablePiece
+from tests.unit.spark.jobs.export_samples import ORDERS, layout
 
 pytestmark = pytest.mark.spark
 
-
-def _audit(*findings: OffsetFinding) -> Audit:
-    compared = OffsetComparison(
-        proven=90, findings=findings, absent={OffsetKind.ABORTED: 3}, kept={OffsetKind.EXPIRED: 2}
-    )
-    audited = PartitionAudit(partition=ORDERS, compared=compared, behind=7)
-    return Audit(table="lake", partitions=[audited])
+STATE = TableState(layout=layout(), exported={})
 
 
-def test_report_of_a_complete_table_has_the_proven_records() -> None:
-    found = _audit()
+class _BusyTable:
+    """A table whose next listings are each overtaken by a commit."""
 
-    assert found.is_whole
-    assert str(found).splitlines() == [
-        (
-            "orders-0: 90 records exactly once, 3 aborted in neither, "
-            "2 expired in the table only, 7 not exported yet"
-        ),
-        "lake: 90 records, each exactly once",
-    ]
+    name = "lake"
+    has_partition_columns = False
+
+    def __init__(self, commits: int, *, fails: bool = False) -> None:
+        self._left = commits
+        self._ends = 0
+        self._fails = fails
+
+    def writing(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def state(self) -> TableState | None:
+        return replace(STATE, exported={ORDERS: ExportedOffsets(0, self._ends, self._ends)})
+
+    def pieces(self) -> list[TablePiece]:
+        found: list[TablePiece] = [ParquetPiece(f"{self._ends}", 1, {})]
+        if self._left:
+            self._left -= 1
+            self._ends += 1
+            if self._fails:
+                raise TableError("is half a commit", path=self.name, remedy="retry")
+        return found
+
+    def folder(self, layout: TableLayout) -> str:
+        return f"{layout}"
+
+    def commit(self, commit: TableCommit, layout: TableLayout) -> TableState:
+        raise NotImplementedError(commit, layout)
 
 
-def test_report_names_the_faults() -> None:
-    found = _audit(OffsetFinding(OffsetFault.MISSING, 4, 6))
+class _ForeignTable(_BusyTable):
+    """A table of another program."""
 
-    assert not found.is_whole
-    assert str(found).splitlines()[1:] == [
-        "orders-0: missing: offsets 4 to 5: in the log, but not in the table",
-        "lake: 1 ranges missing",
-    ]
+    def state(self) -> TableState | None:
+        raise foreign_table(self.name)
 
 
-def test_report_limits_the_findings_of_a_partition() -> None:
-    found = _audit(*(OffsetFinding(OffsetFault.DOUBLED, at, at + 1) for at in range(0, 100, 2)))
+@pytest.mark.parametrize("fails", (False, True))
+def test_state_and_files_are_of_one_version(*, fails: bool) -> None:
+    state, pieces = list_table(_BusyTable(3, fails=fails))
 
-    assert f"orders-0: and {50 - MAX_SHOWN} more" in str(found)
+    assert state is not None
+    assert state.exported[ORDERS].end == 3
+    assert [piece.name for piece in pieces] == ["3"]
 
 
-def test_report_is_available_as_json() -> None:
-    parsed = json.loads(_audit(OffsetFinding(OffsetFault.MISSING, 4, 6)).to_json())
+def test_table_that_changes_all_the_time_is_rejected() -> None:
+    with pytest.raises(TableError, match="exports commit faster than its files can be listed"):
+        list_table(_BusyTable(MAX_LISTINGS))
 
-    assert parsed == {
-        "table": "lake",
-        "is_whole": False,
-        "partitions": {
-            "orders-0": {
-                "proven": 90,
-                "behind": 7,
-                "holes": {"aborted": 3},
-                "kept": {"expired": 2},
-                "findings": [{"wrong": "missing", "start": 4, "end": 6}],
-            }
-        },
-    }
+
+def test_error_of_a_table_that_does_not_change_is_raised() -> None:
+    class Broken(_BusyTable):
+        def pieces(self) -> list[TablePiece]:
+            raise TableError("is damaged", path=self.name, remedy="repair it")
+
+    with pytest.raises(TableError, match="is damaged"):
+        list_table(Broken(0))
+
+
+def test_table_of_another_program_has_no_state() -> None:
+    state, pieces = list_table(_ForeignTable(0))
+
+    assert state is None
+    assert len(pieces) == 1

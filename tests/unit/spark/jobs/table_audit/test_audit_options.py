@@ -30,6 +30,18 @@ def test_topic_can_be_set_without_a_topic_column() -> None:
     assert (columns.only_topic, columns.names) == ("orders", ("partition", "offset"))
 
 
+def test_options_of_an_export_serve_an_audit_too() -> None:
+    order = _order(
+        partitionBy="date", fileBytes="5", commitBytes="6", compression="none", gap="record"
+    )
+
+    assert order == _order()
+
+
+def test_audit_is_deep_if_requested() -> None:
+    assert (_order().is_deep, _order(deep="True").is_deep) == (False, True)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     (
@@ -37,6 +49,7 @@ def test_topic_can_be_set_without_a_topic_column() -> None:
             {"topicName": "orders", "topicColumn": "t"},
             "topicName and topicColumn are mutually exclusive",
         ),
+        ({"deep": "yes"}, "deep: invalid value 'yes'; use true or false"),
         ({"topicColum": "t"}, "did you mean topicColumn"),
         ({"of": ""}, "of is not set; set of to the folder"),
     ),

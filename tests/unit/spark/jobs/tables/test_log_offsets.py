@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
-from cordwood.spark.jobs.tables.log_offsets import SplitOffsets, find_offsets, spans_of
+from cordwood.spark.jobs.tables.log_offsets import SplitOffsets, find_offsets, offset_values
 from cordwood.spark.jobs.tables.offset_comparison import OffsetKind
-from cordwood.spark.jobs.tables.offset_spans import OffsetSpan, unpack_spans
+from cordwood.spark.jobs.tables.offset_spans import unpack_spans
 from cordwood.spark.source.source_options import SourceOptions
 from tests.unit.spark.jobs.export_samples import split, write_log
 from tests.unit.storage.segment_samples import marker, message, produced, v2
@@ -17,18 +17,9 @@ from tests.unit.storage.segment_samples import marker, message, produced, v2
 COMMITTED = SourceOptions(is_committed=True)
 
 
-@pytest.mark.parametrize(
-    ("offsets", "runs"),
-    (
-        ([], []),
-        ([7], [OffsetSpan(7, 8)]),
-        ([0, 1, 2, 5, 6], [OffsetSpan(0, 3), OffsetSpan(5, 7)]),
-        ([6, 0, 2, 1, 5], [OffsetSpan(0, 3), OffsetSpan(5, 7)]),
-        ([0, 1, 1, 2], [OffsetSpan(0, 2), OffsetSpan(1, 3)]),
-    ),
-)
-def test_offsets_become_spans(offsets: list[int], runs: list[OffsetSpan]) -> None:
-    assert spans_of(pa.array(offsets, pa.int64())) == runs
+@pytest.mark.parametrize("first", (0, 1))
+def test_numbers_of_a_column_are_those_of_its_part(first: int) -> None:
+    assert offset_values(pa.array([7, 9, 8], pa.int64())[first:]).tolist() == [7, 9, 8][first:]
 
 
 def _found(
@@ -39,10 +30,7 @@ def _found(
 
 
 def _kinds(found: SplitOffsets) -> dict[OffsetKind, list[tuple[int, int]]]:
-    return {
-        kind: [(run.start, run.end) for run in unpack_spans(data)]
-        for kind, data in found.spans.items()
-    }
+    return {kind: unpack_spans(data).pairs() for kind, data in found.spans.items()}
 
 
 def test_records_follow_each_other_over_batches(tmp_path: Path) -> None:
@@ -80,8 +68,8 @@ def test_offsets_between_batches_are_gaps(tmp_path: Path) -> None:
 def test_offsets_inside_of_a_batch_are_compacted(tmp_path: Path) -> None:
     found = _found(tmp_path, 8, v2(0, 2), _thinned(3, 7))
 
-    assert _kinds(found) == {OffsetKind.RECORD: [(0, 4)], OffsetKind.COMPACTED: [(4, 8)]}
-    assert found.cleaned_to == 8
+    assert _kinds(found) == {OffsetKind.RECORD: [(0, 4)]}
+    assert (found.rest, found.cleaned_to) == (OffsetKind.COMPACTED, 8)
 
 
 def _thinned(first: int, last: int) -> bytes:

@@ -1,77 +1,85 @@
-"""Spans of offsets, and layers."""
+"""Spans of offsets."""
 
 from collections import Counter
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cordwood.spark.jobs.tables.offset_spans import (
-    LayerSpan,
-    OffsetSpan,
-    count_overlaps,
-    make_layer,
+    OffsetSpans,
+    find_spans,
     merge_spans,
-    overlay,
     pack_spans,
-    stack,
+    sort_bounds,
+    subtract_spans,
     unpack_spans,
 )
 
+Pairs = list[tuple[int, int]]
+
 SHORT = st.builds(
-    lambda start, length: OffsetSpan(start, start + length), st.integers(0, 20), st.integers(1, 9)
+    lambda start, length: (start, start + length), st.integers(0, 20), st.integers(1, 9)
 )
-RUNS = st.lists(SHORT, max_size=8)
+PAIRS = st.lists(SHORT, max_size=8)
+OFFSETS = st.lists(st.integers(0, 20), max_size=20)
 
 
-def _offsets(runs: list[OffsetSpan]) -> Counter[int]:
-    return Counter(offset for run in runs for offset in range(*run))
+def _offsets(pairs: Pairs) -> Counter[int]:
+    return Counter(offset for pair in pairs for offset in range(*pair))
+
+
+@pytest.mark.parametrize(
+    ("offsets", "pairs"),
+    (
+        ([], []),
+        ([7], [(7, 8)]),
+        ([0, 1, 2, 5, 6], [(0, 3), (5, 7)]),
+        ([6, 0, 2, 1, 5], [(0, 3), (5, 7)]),
+        ([0, 1, 1, 2], [(0, 2), (1, 3)]),
+    ),
+)
+def test_offsets_become_spans(offsets: list[int], pairs: Pairs) -> None:
+    assert find_spans(np.array(offsets, np.int64)).pairs() == pairs
 
 
 def test_adjacent_spans_are_merged() -> None:
-    assert merge_spans([OffsetSpan(5, 8), OffsetSpan(0, 5), OffsetSpan(9, 10)]) == [
-        OffsetSpan(0, 8),
-        OffsetSpan(9, 10),
-    ]
+    parts = [OffsetSpans.of([(5, 8)]), OffsetSpans.of([(0, 5), (9, 10)])]
+
+    assert merge_spans(parts).pairs() == [(0, 8), (9, 10)]
 
 
-@given(RUNS)
-def test_merged_spans_have_the_same_count_of_each_offset(runs: list[OffsetSpan]) -> None:
-    assert _offsets(merge_spans(runs)) == _offsets(runs)
+@given(PAIRS)
+def test_merged_spans_have_the_same_count_of_each_offset(pairs: Pairs) -> None:
+    merged = merge_spans([OffsetSpans.of(pairs)])
+
+    assert _offsets(merged.pairs()) == _offsets(pairs)
+    assert merged.total == sum(_offsets(pairs).values())
 
 
-@given(RUNS)
-def test_count_is_the_number_of_occurrences(runs: list[OffsetSpan]) -> None:
-    found = count_overlaps(runs)
+@given(PAIRS)
+def test_count_is_the_number_of_occurrences(pairs: Pairs) -> None:
+    spans = sort_bounds([OffsetSpans.of(pairs)])
 
-    assert {at: part.value for part in found for at in range(part.start, part.end)} == _offsets(
-        runs
-    )
+    counts = spans.count_at(np.arange(40))
 
-
-@given(RUNS, RUNS)
-def test_overlaid_layers_have_the_values_of_both(
-    left: list[OffsetSpan], right: list[OffsetSpan]
-) -> None:
-    counts = _offsets(left), _offsets(right)
-
-    found = overlay(count_overlaps(left), count_overlaps(right))
-
-    said = {at: part.value for part in found for at in range(part.start, part.end)}
-    assert said == {
-        at: (counts[0].get(at), counts[1].get(at)) for at in counts[0].keys() | counts[1].keys()
-    }
+    assert {at: count for at, count in enumerate(counts.tolist()) if count} == _offsets(pairs)
 
 
-def test_upper_layer_covers_the_lower_one() -> None:
-    found = stack(make_layer([OffsetSpan(2, 4)], "top"), make_layer([OffsetSpan(0, 6)], "below"))
+@given(OFFSETS, OFFSETS)
+def test_subtracted_spans_have_the_other_offsets(ours: list[int], theirs: list[int]) -> None:
+    spans = [find_spans(np.array(sorted(set(each)), np.int64)) for each in (ours, theirs)]
 
-    assert found == [LayerSpan(0, 2, "below"), LayerSpan(2, 4, "top"), LayerSpan(4, 6, "below")]
+    found = subtract_spans(*spans)
+
+    assert _offsets(found.pairs()) == Counter(set(ours) - set(theirs))
 
 
-def test_empty_layer_hides_no_values() -> None:
-    assert stack([], make_layer([OffsetSpan(0, 6)], "below")) == [LayerSpan(0, 6, "below")]
+def test_spans_are_cut_to_a_range() -> None:
+    assert OffsetSpans.of([(0, 4), (6, 9), (9, 12)]).between(3, 9).pairs() == [(3, 4), (6, 9)]
 
 
-@given(RUNS)
-def test_packed_spans_are_unpacked(runs: list[OffsetSpan]) -> None:
-    assert unpack_spans(pack_spans(runs)) == runs
+@given(PAIRS)
+def test_packed_spans_are_unpacked(pairs: Pairs) -> None:
+    assert unpack_spans(pack_spans(OffsetSpans.of(pairs))).pairs() == sorted(pairs)
