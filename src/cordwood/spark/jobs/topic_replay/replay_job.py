@@ -7,10 +7,11 @@
 Keys, values, headers, timestamps and partitions are kept. An idempotent producer sends, and each
 partition has one task, so the target always has a prefix of the records to send. With a state file
 a killed replay resumes after that prefix, and each record is in the target exactly once, unless
-another producer writes to those partitions. The last record of the target is compared with the
-expected one, and records of another producer are rejected. A task that outlives its driver is not
-another producer: the next task waits for its lock, and resumes after it. Without a state file each
-run starts from the beginning: at least once.
+another producer writes to those partitions. The offsets of sent records are stored before they are
+sent (`sent_offsets`), so compaction of the source does not move the point where a replay resumes.
+The last record of the target is compared with that of the source, and records of another producer
+are rejected. A task that outlives its driver is not another producer: the next task waits for its
+lock, and resumes after it. Without a state file each run starts from the beginning: at least once.
 """
 
 import json
@@ -30,12 +31,15 @@ from cordwood.core.ports import FileLock, Files
 from cordwood.core.system import SystemClock, SystemFiles
 from cordwood.records.decoder import ReadRequest, Selection
 from cordwood.records.kernels import decoder
+from cordwood.spark.jobs.tables.log_offsets import offset_values
+from cordwood.spark.jobs.tables.offset_spans import find_spans
 from cordwood.spark.jobs.topic_replay.replay_plan import (
     ReplayOptions,
     ReplayTask,
     open_target,
     plan_tasks,
 )
+from cordwood.spark.jobs.topic_replay.sent_offsets import SentOffsets, SentOffsetsFile
 from cordwood.spark.runtime.progress import UNSEEN, Progress
 from cordwood.spark.runtime.task_runner import AdvanceProgress, run_tasks
 from cordwood.spark.sink.row_producer import RowProducer
@@ -43,6 +47,7 @@ from cordwood.spark.source import source_columns
 from cordwood.spark.source.broker_fetch import fetch_range
 from cordwood.spark.source.coverage import OffsetRange
 from cordwood.spark.source.split_reader import read_split
+from cordwood.spark.source.splits import Split
 from cordwood.workbench.file_window import Throttle
 
 _COMPARED: Final = ("key", "value")
@@ -120,11 +125,13 @@ def replay_partition(
         lock_partition(task, options, files=files) as own,
         Producer[bytes, bytes].from_config(options.sink.producer) as producer,
     ):
+        sent, start = _progress(own, options, files)
         sink = RowProducer(producer, options.sink, clock=clock)
-        for part in _remaining(own, options, advance):
-            if throttle is not None:
-                throttle(part.num_rows)
-            sink.send(part)
+        for batch in _rows_from(own, start, options, advance):
+            if sent is not None:
+                sink.finish()
+                sent.write(find_spans(offset_values(batch.column("offset"))).pairs())
+            _send(batch, sink, throttle=throttle)
         sink.finish()
         return PartitionReplay(sink.count, own.done)
 
@@ -162,34 +169,110 @@ def _lock(files: Files, path: str, wait: Wait) -> FileLock:
     )
 
 
-def _remaining(
-    task: ReplayTask, options: ReplayOptions, advance: AdvanceProgress
+def _progress(
+    task: ReplayTask, options: ReplayOptions, files: Files
+) -> tuple[SentOffsetsFile | None, int]:
+    """Return the file of sent offsets, None without a state, and the offset to begin at."""
+    if options.state is None:
+        return None, 0
+    file = SentOffsetsFile(files, f"{options.state}.{task.target.partition}.sent")
+    sent = file.read()
+    if sent is not None and task.done < sent.before:
+        raise LogDirectoryError(
+            f"{task.target} has {task.done} records, and brokers had acknowledged {sent.before}",
+            path=file.path,
+            remedy="the target was truncated: replay into another topic, with another state file",
+        )
+    if not task.done:
+        file.begin(0, None)
+        return file, 0
+    if sent is None:
+        raise LogDirectoryError(
+            f"the offsets of the {task.done} records in {task.target} are not known: they cannot "
+            "be counted in the source, which compaction may have changed since",
+            path=file.path,
+            remedy="replay into another topic, with another state file",
+        )
+    if task.done > sent.end:
+        raise _foreign_record(task, f"{task.done - sent.end} records more than the replay sent")
+    last = sent.offset_of(task.done - 1)
+    _check_last_record(task, sent, last, options)
+    file.begin(task.done, last)
+    return file, last + 1
+
+
+def _send(batch: pa.RecordBatch, sink: RowProducer, *, throttle: Throttle | None) -> None:
+    for first in range(0, batch.num_rows, _ROWS):
+        part = batch.slice(first, _ROWS)
+        if throttle is not None:
+            throttle(part.num_rows)
+        sink.send(part)
+
+
+def _rows_from(
+    task: ReplayTask, start: int, options: ReplayOptions, advance: AdvanceProgress
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that the target does not have, in small batches."""
-    done = task.done
+    """Yield the rows from an offset on."""
     for split in task.splits:
-        for batch in read_split(split, source_columns.ALL_COLUMNS, options=options.source):
-            if 0 < done <= batch.num_rows:
-                _check_last_record(task, batch.slice(done - 1, 1), options)
-            passed = min(done, batch.num_rows)
-            done -= passed
-            for first in range(passed, batch.num_rows, _ROWS):
-                yield batch.slice(first, _ROWS)
+        yield from _rows_between(split, start, split.range.end, options)
         advance(split.size)
-    if done:
-        raise _foreign_record(task, f"{done} records more than the replay sends")
 
 
-def _check_last_record(task: ReplayTask, expected: pa.RecordBatch, options: ReplayOptions) -> None:
-    """Reject a target whose last record is not of this replay."""
-    at = task.base + task.done - 1
+def _rows_between(
+    split: Split, start: int, end: int, options: ReplayOptions
+) -> Iterator[pa.RecordBatch]:
+    wanted = split.range._replace(
+        start=max(start, split.range.start), end=min(end, split.range.end)
+    )
+    if wanted.start < wanted.end:
+        own = split._replace(range=wanted)
+        yield from read_split(own, source_columns.ALL_COLUMNS, options=options.source)
+
+
+def _check_last_record(
+    task: ReplayTask, sent: SentOffsets, last: int, options: ReplayOptions
+) -> None:
+    """Reject a target whose last record is not of this replay.
+
+    If the source does not have this record any more, the last one that it has is compared.
+    """
+    expected = _last_row(task, last, last, options)
+    if expected is None:
+        expected = _last_row(task, sent.spans[0][0], last, options)
+    if expected is None:
+        raise LogDirectoryError(
+            f"compaction or retention has removed the records that were sent last to {task.target}"
+            f" (offsets {sent.spans[0][0]} to {last} of the source), so they cannot be compared",
+            path=str(options.state),
+            remedy="replay into another topic, with another state file",
+        )
+    number = sent.number_of(expected.column("offset")[0].as_py())
+    if number is None:
+        raise LogDirectoryError(
+            f"the source has other records than those that were sent to {task.target}",
+            path=str(options.state),
+            remedy="replay into another topic, with another state file",
+        )
+    at = task.base + number
     request = ReadRequest(columns=_COMPARED, selection=Selection(first_offset=at, last_offset=at))
     with open_target(options.sink) as consumer:
-        last = OffsetRange(task.target, at, at + 1)
-        found = list(fetch_range(consumer, last, decoder=decoder(), request=request))
+        only = OffsetRange(task.target, at, at + 1)
+        found = list(fetch_range(consumer, only, decoder=decoder(), request=request))
     wanted = expected.select(list(_COMPARED)).to_pylist()
     if [row for batch in found for row in batch.to_pylist()] != wanted:
         raise _foreign_record(task, f"another record at offset {at} than this replay has sent")
+
+
+def _last_row(
+    task: ReplayTask, first: int, last: int, options: ReplayOptions
+) -> pa.RecordBatch | None:
+    """Return the last row of a range of offsets, None without one."""
+    found = None
+    for split in task.splits:
+        for batch in _rows_between(split, first, last + 1, options):
+            if batch.num_rows:
+                found = batch.slice(batch.num_rows - 1, 1)
+    return found
 
 
 def _foreign_record(task: ReplayTask, found: str) -> InvalidRecordError:

@@ -3,7 +3,8 @@
     state   the options, the splits, and the end of each target partition before the first record
             was sent
 
-Only this replay writes to the target. So the records in the target after that end are its progress.
+Only this replay writes to the target. So the records in the target after that end are its progress;
+`sent_offsets` has their offsets in the source.
 """
 
 import json
@@ -71,6 +72,13 @@ def parse_replay_options(
     sink = parse_sink_options(to)
     if sink.topic is None:
         raise SettingError("topic: no target topic is given", key="topic", remedy="set it in `to`")
+    if state is not None and sink.producer.get("enable.idempotence", "").lower() == "false":
+        raise SettingError(
+            "kafka.enable.idempotence: a replay with a state sends each record exactly once, which "
+            "needs an idempotent producer",
+            key="kafka.enable.idempotence",
+            remedy="remove the option, or the state",
+        )
     return ReplayOptions(
         source=parse_local_options({"isolation.level": "read_committed", **options}),
         sink=sink,

@@ -22,6 +22,16 @@ def test_replay_needs_a_target_topic() -> None:
         parse_replay_options({"path": "logs"}, {"kafka.bootstrap.servers": "localhost:1"})
 
 
+def test_state_needs_an_idempotent_producer() -> None:
+    to = {"kafka.bootstrap.servers": "localhost:1", "topic": "t"}
+    to["kafka.enable.idempotence"] = "false"
+
+    with pytest.raises(SettingError, match="needs an idempotent producer; remove the option"):
+        parse_replay_options({"path": "logs"}, to, state="state")
+
+    assert parse_replay_options({"path": "logs"}, to).state is None
+
+
 def test_plan_has_a_task_for_each_partition(broker: cordwood.Broker, tmp_path: Path) -> None:
     tasks = plan_tasks(ordered(broker, tmp_path), SystemFiles())
 
