@@ -1,22 +1,15 @@
 """The benchmark of groups, offsets and transactions runs with small numbers."""
 
-import os
-
 import pytest
 
 from benchmarks.kafka import coordination
-from tests.interop.kafka_harness.jars import MissingToolError, fetch
+from tests.interop.kafka_harness.installed import kafka_jars
 
 pytestmark = pytest.mark.timeout(600)
 
 
 def test_coordinators_are_measured_when_small() -> None:
-    try:
-        fetch("kafka-4.3.0")
-    except MissingToolError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
+    kafka_jars()
     size = coordination.Size(
         groups=3,
         rebalances=2,

@@ -1,12 +1,10 @@
 """The benchmarks next to a running Kafka run, with small numbers, so that they cannot rot."""
 
-import os
-
 import pytest
 
 from benchmarks.kafka import compaction, life, load
 from cordwood.records.compression import Codec
-from tests.interop.kafka_harness.jars import MissingToolError, fetch
+from tests.interop.kafka_harness.installed import kafka_jars
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -14,12 +12,7 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture(autouse=True)
 def _kafka() -> None:
     """Kafka from Maven, without which these are skipped, or fail with CI=true."""
-    try:
-        fetch("kafka-4.3.0")
-    except MissingToolError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
+    kafka_jars()
 
 
 def test_loads_are_measured_when_small() -> None:

@@ -1,11 +1,9 @@
 """The benchmark next to Spark's own connector runs, with small numbers, so that it cannot rot."""
 
-import os
-
 import pytest
 
 from benchmarks.spark import throughput
-from tests.interop.kafka_harness.jars import MissingToolError, fetch
+from tests.interop.kafka_harness.installed import kafka_jars, made
 from tests.interop.kafka_harness.spark import connector
 
 pytestmark = pytest.mark.timeout(900)
@@ -14,13 +12,8 @@ pytestmark = pytest.mark.timeout(900)
 @pytest.fixture(autouse=True)
 def _peers() -> None:
     """Kafka and the connector from Maven, without which this is skipped, or fails with CI=true."""
-    try:
-        fetch("kafka-4.3.0")
-        connector()
-    except MissingToolError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
+    kafka_jars()
+    made(connector)
 
 
 def test_throughput_is_measured_when_small() -> None:

@@ -13,8 +13,8 @@ import pytest
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, running, zookeeper_broker
 from tests.interop.kafka_harness.clients import Origins
 from tests.interop.kafka_harness.conformance import Conformance
-from tests.interop.kafka_harness.installed import peer
-from tests.interop.kafka_harness.jars import Jars, MissingToolError, fetch
+from tests.interop.kafka_harness.installed import kafka_jars, peer
+from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
 
@@ -39,15 +39,6 @@ group.consumer.heartbeat.interval.ms=100
 """
 
 
-def _jars(version: str) -> Jars:
-    try:
-        return fetch(version)
-    except MissingToolError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
-
-
 @pytest.fixture(scope="session")
 def librdkafka() -> None:
     """The Python wheel of librdkafka is there."""
@@ -57,13 +48,13 @@ def librdkafka() -> None:
 @pytest.fixture(scope="session")
 def kafka43_jars() -> Jars:
     """Kafka 4.3.0 from Maven, with our program compiled against it."""
-    return _jars("kafka-4.3.0")
+    return kafka_jars("kafka-4.3.0")
 
 
 @pytest.fixture(scope="session")
 def kafka39_jars() -> Jars:
     """Kafka 3.9.1 from Maven, with our program compiled against it."""
-    return _jars("kafka-3.9.1")
+    return kafka_jars("kafka-3.9.1")
 
 
 @pytest.fixture(scope="session")

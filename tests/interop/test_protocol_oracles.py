@@ -4,16 +4,14 @@ Both directions, for every message and version that a peer has; with null in eve
 or in none.
 """
 
-import os
 from collections.abc import Callable
-from importlib import import_module
 
 import pytest
 
 from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.messages.api_versions import ApiVersionsResponse
 from cordwood.protocol.schema import Data, Message
-from tests.interop.kafka_harness import peers
+from tests.interop.kafka_harness import installed, peers
 from tests.interop.kafka_harness.messages import kinds, sample
 
 Peer = Callable[[type[Message], int], peers.Rewrite | None]
@@ -29,9 +27,7 @@ KNOWN = {"kio": 1_000, "kafka": 940}
 def peer(request: pytest.FixtureRequest) -> str:
     """The name of a peer whose wheel is installed."""
     name = str(request.param)
-    if os.environ.get("CI") == "true":
-        import_module(name)
-    pytest.importorskip(name, reason=f"the wheel of {name} is not installed")
+    installed.peer(name)
     return name
 
 
