@@ -5,7 +5,7 @@ is longer than all timeouts, and the clients that are alive go on to poll.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from cordwood.coordination.client_context import ClientContext
@@ -59,12 +59,18 @@ class Invariants:
             self._check_offsets(shard)
             self._ownership.check(shard, (each.owner for each in members), GROUP)
 
+    def is_settled(self, members: list[GroupClient], network: Network) -> bool:
+        """Return whether nothing is left to happen before the end."""
+        return not (any(self._open_ends()) or any(self._shares(members)) or network.waiting)
+
     def settle(self, members: list[GroupClient], network: Network, *, is_exact: bool) -> None:
         """Check what holds in the end; `is_exact` if the group's offsets are transactional."""
-        self._ensure_ended()
+        for text in self._open_ends():
+            self._world.violate(ENDS, text)
         self._transactions.settle()
         self.check(members)
-        self._ensure_converged(members)
+        for text in self._shares(members):
+            self._world.violate(CONVERGED, text)
         if network.waiting:
             self._world.violate(SERVED, f"{network.waiting} requests wait in the broker")
         if is_exact:
@@ -110,7 +116,8 @@ class Invariants:
 
     # -- the end
 
-    def _ensure_converged(self, members: list[GroupClient]) -> None:
+    def _shares(self, members: list[GroupClient]) -> Iterator[str]:
+        """Yield why the members do not share all partitions."""
         owned = Counter(each for member in members for each in member.membership.owned)
         wanted = {
             TopicPartition(INPUT, PartitionId(each)): 1 for each in range(self._broker.partitions)
@@ -118,23 +125,23 @@ class Invariants:
         if members and dict(owned) != wanted:
             shares = {each.name: sorted(each.membership.owned) for each in members}
             states = {each.name: each.membership.state.value for each in members}
-            self._world.violate(CONVERGED, f"{shares} in {states}")
+            yield f"{shares} in {states}"
         for each in members:
             if not each.is_settled:
-                state = each.membership.state.value
-                self._world.violate(CONVERGED, f"{each.name} is {state}")
+                yield f"{each.name} is {each.membership.state.value}"
 
-    def _ensure_ended(self) -> None:
+    def _open_ends(self) -> Iterator[str]:
+        """Yield the transactions that have not ended, by log and by coordinator."""
         for log in self._broker.all_logs:
             bounds = log.bounds
             if bounds.last_stable != bounds.log_end:
-                self._world.violate(ENDS, f"{log.name}: {bounds}")
+                yield f"{log.name}: {bounds}"
         incarnation = self._broker.incarnation
         assert incarnation is not None, "the broker runs in the end"
         for shard in incarnation.transactions.shards():
             for each in shard.transactions:
                 if not each.state.is_idle:
-                    self._world.violate(ENDS, f"{each}")
+                    yield str(each)
 
     def _ensure_once(self) -> None:
         """Compare the output with the input below the committed offsets."""

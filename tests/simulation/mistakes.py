@@ -23,7 +23,8 @@ from cordwood.coordination.offsets.group_partition_map import GroupPartition
 from cordwood.coordination.offsets.offset_store import OffsetStore
 from cordwood.coordination.outcome import Outcome, TimerKey
 from cordwood.coordination.ports import TransactionMarker
-from cordwood.coordination.runtime.deferred_outcomes import DeferredAppend, DeferredOutcomes
+from cordwood.coordination.runtime.active_shard import ActiveShard
+from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_outcome import TransactionOutcome
 from cordwood.coordination.transactions.transaction_shard import TransactionShard
@@ -33,16 +34,29 @@ from cordwood.storage.producers.ongoing_transactions import OngoingTransactions
 from tests.simulation.invariants import CONVERGED, ENDS, ONCE, SERVED
 from tests.simulation.offset_ledger import COMMITTED
 from tests.simulation.ownership import OWNERSHIP
+from tests.simulation.simulation import KINDS, Simulation
 from tests.simulation.transaction_ledger import ATOMICITY, FENCED, KEPT, STABLE
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
+_CLASSIC: Final = frozenset({"eager", "cooperative", "mixed"})
+_CONSUMER: Final = frozenset({"consumer", "mixed"})
+
+
 class Mistake(NamedTuple):
-    """A mistake, and the invariants that it violates."""
+    """A mistake, the invariants that it violates, and the scenes that have the mistaken step."""
 
     plant: Plant
     invariants: frozenset[str]
+    #: The kinds of the group.
+    kinds: frozenset[str] = frozenset(KINDS)
+    #: Whether there is a producer without a membership.
+    has_writer: bool = False
+
+    def is_in(self, simulation: Simulation) -> bool:
+        """Return whether a simulation can have the mistake."""
+        return simulation.kind in self.kinds and not (self.has_writer and simulation.is_exact)
 
 
 def _replaced(owner: type, name: str, made: object) -> Plant:
@@ -64,14 +78,28 @@ def _not_fenced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TransactionMetadata, "with_next_epoch", same)
 
 
+def _markers_first(patch: pytest.MonkeyPatch) -> None:
+    handle = ActiveShard._handle  # noqa: SLF001  the step itself is patched
+
+    def early(active: ActiveShard[TransactionShard], outcome: Outcome) -> None:
+        if outcome.records and isinstance(outcome, TransactionOutcome):
+            active.perform(TransactionOutcome(completions=outcome.completions))
+            outcome.completions = []
+        handle(active, outcome)
+
+    patch.setattr(ActiveShard, "_handle", early)
+
+
 def _answered_first(patch: pytest.MonkeyPatch) -> None:
-    begin = DeferredOutcomes.begin
+    handle = ActiveShard._handle  # noqa: SLF001  as above
 
-    def early(deferred: DeferredOutcomes, outcome: Outcome) -> DeferredAppend:
-        deferred._release(outcome)  # noqa: SLF001  as above
-        return begin(deferred, Outcome())
+    def early(active: ActiveShard[CoordinatorShard], outcome: Outcome) -> None:
+        handle(active, outcome)
+        # Those of a rejected append have been given.
+        for answer in outcome.answers:
+            active.calls.give(answer)
 
-    patch.setattr(DeferredOutcomes, "begin", early)
+    patch.setattr(ActiveShard, "_handle", early)
 
 
 def _no_consumer_sessions(patch: pytest.MonkeyPatch) -> None:
@@ -155,6 +183,9 @@ MISTAKES: Final[Mapping[str, Mistake]] = MappingProxyType(
         "a new producer gets the epoch of the last one": Mistake(
             _not_fenced, frozenset({FENCED, ATOMICITY})
         ),
+        "markers are written before the Prepare record counts": Mistake(
+            _markers_first, frozenset({ATOMICITY, KEPT, STABLE, ONCE})
+        ),
         "answers are given before the records count": Mistake(
             _answered_first, frozenset({KEPT, ATOMICITY, ONCE})
         ),
@@ -171,24 +202,33 @@ MISTAKES: Final[Mapping[str, Mistake]] = MappingProxyType(
             frozenset({ATOMICITY, STABLE}),
         ),
         "a classic member has no session": Mistake(
-            _replaced(ClassicGroupEvent, "start_session", lambda *_: None), frozenset({CONVERGED})
+            _replaced(ClassicGroupEvent, "start_session", lambda *_: None),
+            frozenset({CONVERGED}),
+            _CLASSIC,
         ),
-        "a consumer member has no session": Mistake(_no_consumer_sessions, frozenset({CONVERGED})),
+        "a consumer member has no session": Mistake(
+            _no_consumer_sessions, frozenset({CONVERGED}), _CONSUMER
+        ),
         "a join that waits is lost": Mistake(
             _replaced(ClassicGroupEvent, "wait_for_join", lambda *_: None),
             frozenset({SERVED, CONVERGED}),
+            _CLASSIC,
         ),
-        "a rebalance keeps the generation": Mistake(_generation_stays, frozenset({OWNERSHIP})),
+        "a rebalance keeps the generation": Mistake(
+            _generation_stays, frozenset({OWNERSHIP}), _CLASSIC
+        ),
         "a classic group takes commits of former members": Mistake(
             _replaced(ClassicGroup, "validate_offset_commit", lambda *_: None),
             frozenset({COMMITTED, ONCE}),
+            _CLASSIC,
         ),
         "a consumer group takes commits of former members": Mistake(
             _replaced(ConsumerGroup, "validate_offset_commit", lambda *_: None),
             frozenset({COMMITTED, ONCE}),
+            _CONSUMER,
         ),
         "partitions are given before they are released": Mistake(
-            _given_early, frozenset({OWNERSHIP})
+            _given_early, frozenset({OWNERSHIP}), _CONSUMER
         ),
         "offsets of open transactions count": Mistake(
             _visible_at_once, frozenset({COMMITTED, KEPT, ONCE})
@@ -203,6 +243,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = MappingProxyType(
                 _replace_always,
             ),
             frozenset({COMMITTED, KEPT}),
+            has_writer=True,
         ),
         "a marker that is rejected is given up": Mistake(
             _replaced(

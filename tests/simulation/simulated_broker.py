@@ -92,7 +92,7 @@ OFFSETS: Final = TopicPartition(OFFSETS_TOPIC, PartitionId(0))
 INPUT_ID: Final = Uuid(bytes(15) + b"\x01")
 _OUTPUT_ID: Final = Uuid(bytes(15) + b"\x02")
 _MARKER_FAILS: Final = 0.1
-_LONGEST_MARKER_MS: Final = 40.0
+_LONGEST_MARKER_MS: Final = 20.0
 
 
 class ProduceBatch(NamedTuple):

@@ -28,7 +28,7 @@ from tests.simulation.world import World
 _REJECTED: Final = 0.01
 _FAILS_LATER: Final = 0.006
 _COUNTS_AT_ONCE: Final = 0.5
-_LONGEST_WAIT_MS: Final = 25.0
+_LONGEST_WAIT_MS: Final = 60.0
 
 
 class SimulatedAppend:
