@@ -37,6 +37,10 @@ EraseKey = Annotated[
     typer.Option(metavar="FILE", help="Delete all records of the keys in this file, one per line."),
 ]
 KeyFormat = Annotated[KeyForm, typer.Option(help="Format of the keys in the --erase-key file.")]
+FromStart = Annotated[
+    bool,
+    typer.Option("--from-start", help="Ignore the cleaner's checkpoint: all records are dirty."),
+]
 LeaveNewer = Annotated[
     bool,
     typer.Option("--leave-newer", help="Erase keys even if newer records of them must stay."),
@@ -74,6 +78,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     *,
     dry_run: DryRun = False,
     until: Until = None,
+    from_start: FromStart = False,
     erase_key: EraseKey = None,
     key_format: KeyFormat = KeyForm.TEXT,
     leave_newer: LeaveNewer = False,
@@ -102,11 +107,13 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         raise typer.BadParameter(
             f"--until is an offset of one partition ({len(chosen)} are given); give only that one"
         )
-    keys = frozenset[bytes]()
+    keys: dict[bytes, int] = {}
     if erase_key is not None:
         keys = compact_run.read_keys(files, absolute_path(erase_key), form=key_format)
     order = work.CompactOrder(
-        pass_options=PassOptions(until=until, erased_keys=keys),
+        pass_options=PassOptions(
+            until=until, erased_keys=frozenset(keys), is_from_start=from_start
+        ),
         memory_bytes=memory,
         verify=Verify(verify),
         seed=seed,
@@ -114,7 +121,9 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         is_newer_left=leave_newer,
     )
     certificate_path = None if certificate is None else absolute_path(certificate)
-    output = compact_run.ReportOutput(as_json=as_json, certificate_path=certificate_path)
+    output = compact_run.ReportOutput(
+        as_json=as_json, certificate_path=certificate_path, key_lines=keys
+    )
     compact_run.compact(files, chosen, order=order, output=output, is_dry_run=dry_run)
 
 

@@ -3,11 +3,12 @@
 A partition that fails does not stop the others; Ctrl-C does.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from types import MappingProxyType
+from typing import Final, NamedTuple, TextIO
 
 import typer
 
@@ -17,22 +18,31 @@ from cordwood.cli.progress import ByteProgress, show_progress
 from cordwood.cli.terminal import print_message, print_output
 from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.cleaning_job import CleaningFailedError, CleaningStoppedError
-from cordwood.compaction.kernels import engine
+from cordwood.compaction.kernels import PAYS_FROM, engine
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.compaction.passes.key_erasure import KeyForm, parse_keys
+from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Files, Ports
 from cordwood.core.system import SystemClock, SystemRandom, ThreadWorker
 from cordwood.records.kernels import decoder
 from cordwood.storage.files.atomic_write import read_whole
+from cordwood.storage.reader.path_resolution import open_reader
 from cordwood.workbench import compact as work
 from cordwood.workbench.compact import CompactOrder, CompactReport, CompactTarget
 
+#: A record takes about this much at least, and more than that in memory.
+_RECORD_BYTES: Final = 64
+
 
 class ReportOutput(NamedTuple):
-    """The format of reports, and the file to which certificates are appended."""
+    """The format of reports, and the file to which certificates are appended.
+
+    `key_lines` are the keys to erase with their lines in the file of the caller.
+    """
 
     as_json: bool = False
     certificate_path: str | None = None
+    key_lines: Mapping[bytes, int] = MappingProxyType({})
 
     @contextmanager
     def opened(self) -> Iterator[Callable[[CompactReport], None]]:
@@ -47,6 +57,8 @@ class ReportOutput(NamedTuple):
 
             def print_report(report: CompactReport) -> None:
                 print_output(report.to_json() if self.as_json else "\n".join(report_lines(report)))
+                for key in report.absent_keys:
+                    print_message(f"cordwood: {_absence(report, self.key_lines[key])}")
                 if file is not None and report.certificate is not None:
                     file.write(f"{report.certificate.to_json()}\n")
                     file.flush()
@@ -54,8 +66,8 @@ class ReportOutput(NamedTuple):
             yield print_report
 
 
-def read_keys(files: Files, path: str, *, form: KeyForm) -> frozenset[bytes]:
-    """Return the keys listed in a file."""
+def read_keys(files: Files, path: str, *, form: KeyForm) -> dict[bytes, int]:
+    """Return the keys listed in a file, and their lines."""
     return parse_keys(read_whole(files, path), form, path=path)
 
 
@@ -67,9 +79,12 @@ def compact(
     output: ReportOutput,
     is_dry_run: bool,
 ) -> None:
-    """Compact partitions, or print the plan of that; exit with 1 if one of them fails."""
+    """Compact partitions, or print the plan of that.
+
+    Exit with 1 if one of them fails, or has no record of a key to erase.
+    """
     has_failed = False
-    size = count_log_bytes(target.path for target in targets)
+    size = count_work(files, [target.path for target in targets])
     warm_kernels_for(size)
     with output.opened() as print_report, interruptible() as is_stopped, show_progress(None) as bar:
         do = partial(
@@ -83,7 +98,9 @@ def compact(
             do = partial(do, run=partial(runner.run, control=_PassMonitor(is_stopped, bar)))
         for path, found in targets:
             try:
-                print_report(do(path, found=found))
+                report = do(path, found=found)
+                print_report(report)
+                has_failed |= bool(report.absent_keys)
             except CleaningStoppedError:
                 break
             except CleaningFailedError as error:
@@ -91,6 +108,30 @@ def compact(
                 has_failed = True
     if has_failed:
         raise typer.Exit(FOUND_WRONG)
+
+
+def count_work(files: Files, paths: Sequence[str]) -> int:
+    """Return the size of logs, or that of their records if these are compressed much smaller."""
+    size = count_log_bytes(paths)
+    if size >= PAYS_FROM:
+        return size
+    return max(size, _RECORD_BYTES * sum(_count_records(files, path) for path in paths))
+
+
+def _count_records(files: Files, path: str) -> int:
+    """Return the number of records by the headers of batches; 0 for a log that is damaged."""
+    try:
+        with closing(open_reader(files, path)) as reader:
+            return sum(max(0, found.header.record_count) for found in reader.batches())
+    except CordwoodError:
+        return 0
+
+
+def _absence(report: CompactReport, line: int) -> str:
+    return (
+        f"{report.path}: no record below offset {report.end} has the key in line {line} of the "
+        "keys to erase; compare it with the key in the log, --key-format and line ends included"
+    )
 
 
 def report_lines(report: CompactReport) -> Iterable[str]:

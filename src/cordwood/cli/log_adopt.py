@@ -14,10 +14,18 @@ ToKafka = Annotated[
     bool, typer.Option("--to-kafka", help="Prepare the directory for Apache Kafka 4. Required.")
 ]
 NodeId = Annotated[
-    int, typer.Option(min=0, max=(1 << 31) - 1, help="Set the node.id of the broker.")
+    int | None,
+    typer.Option(
+        min=0,
+        max=(1 << 31) - 1,
+        help="Set the node.id of the broker.  [default: that of meta.properties, or 1]",
+    ),
 ]
 ClusterId = Annotated[
-    str | None, typer.Option(help="Set the id of the cluster.  [default: a new random id]")
+    str | None,
+    typer.Option(
+        help="Set the id of the cluster.  [default: that of meta.properties, or a random id]"
+    ),
 ]
 Config = Annotated[
     list[str] | None,
@@ -37,7 +45,7 @@ def adopt(
     directory: Directory,
     *,
     to_kafka: ToKafka = False,
-    node_id: NodeId = 1,
+    node_id: NodeId = None,
     cluster_id: ClusterId = None,
     config: Config = None,
     as_json: AsJson = False,

@@ -1,6 +1,7 @@
 """`cordwood log verify` and `cordwood log stat`: checks and statistics of whole partitions."""
 
-from typing import Annotated
+import json
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,14 +12,29 @@ from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_output
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cordwood.core.ports import Files
+    from cordwood.workbench.certificate_check import CertificateCheck
+    from cordwood.workbench.verify.findings import VerifiedPartition
+
 Paths = Annotated[list[str], typer.Argument(help="Log directories, partitions or segment files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+CertificateFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Compare the cleaned records with the certificates of cordwood compact in this file.",
+    ),
+]
 Deep = Annotated[bool, typer.Option("--deep", help="Read the records too, not only batch headers.")]
 
 
 def verify(
     paths: Paths,
     *,
+    certificate: CertificateFile = None,
     config: Config = None,
     broker_config: BrokerConfig = None,
     as_json: Json = False,
@@ -36,9 +52,35 @@ def verify(
         found = work.verify(
             files, places, settings=settings, checker=batch_checker(), on_bytes=advance
         )
-    print_output(found.to_json() if as_json else str(found))
-    if found.is_damaged:
+    certified: tuple[CertificateCheck, ...] = ()
+    if certificate is not None:
+        certified = _check_certificates(files, absolute_path(certificate), found.partitions)
+    if as_json:
+        whole = json.loads(found.to_json())
+        if certificate is not None:
+            whole["certificates"] = [json.loads(each.to_json()) for each in certified]
+        print_output(json.dumps(whole))
+    else:
+        print_output("\n".join([str(found), *map(str, certified)]))
+    if found.is_damaged or any(each.is_wrong for each in certified):
         raise typer.Exit(FOUND_WRONG)
+
+
+def _check_certificates(
+    files: "Files", path: str, partitions: "Sequence[VerifiedPartition]"
+) -> "tuple[CertificateCheck, ...]":
+    """Compare each certificate in a file with its partition, in every given log directory."""
+    from cordwood.records.kernels import decoder  # noqa: PLC0415  # help needs none of it
+    from cordwood.workbench import certificate_check as work  # noqa: PLC0415  # as above
+
+    checked = []
+    for certificate in work.read_certificates(files, path).values():
+        places = [each.path for each in partitions if each.partition == certificate.partition]
+        checked += [
+            work.check_certificate(files, place, certificate=certificate, decoder=decoder())
+            for place in places
+        ] or [work.missing_partition(certificate)]
+    return tuple(checked)
 
 
 def stat(paths: Paths, *, deep: Deep = False, as_json: Json = False) -> None:

@@ -1,7 +1,12 @@
 """The certificate of a pass: its results in numbers, to be printed, stored, and verified."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+
+from cordwood.core.errors import DamagedFileError
+
+#: The characters of a wrong line that an error shows.
+_SHOWN = 40
 
 
 @dataclass(slots=True)
@@ -41,8 +46,11 @@ class Certificate:
 
     `keys` counts distinct keys among dirty records. `verified` is the extent of the verification:
     "all keys", "a sample of the keys, seed" with the seed, or "no". `seed` is the job's; with it a
-    verification selects the same sample again. `erased_keys` are seals (`key_erasure`); the caller
-    who supplied the keys adds them.
+    verification selects the same sample again.
+
+    The caller of the pass adds the others. `erased_keys` are seals (`key_erasure`), and
+    `erased_records` counts the records of each that were removed. `sha256` is that of the surviving
+    records from `start` to `end`, read from the log after the pass (`workbench.record_digest`).
     """
 
     partition: str
@@ -57,9 +65,37 @@ class Certificate:
     erased_keys: tuple[str, ...] = ()
     verified: str = "no"
     seed: int = 0
+    erased_records: tuple[int, ...] = ()
+    start: int = 0
+    sha256: str = ""
 
     def to_json(self) -> str:
         """Return the certificate as a JSON object; the stream hash in hexadecimal digits."""
         fields = asdict(self)
         fields["counts"]["stream"] = f"{self.counts.stream:016x}"
         return json.dumps(fields)
+
+
+def parse_certificate(line: str, *, path: str, number: int) -> Certificate:
+    """Return the certificate in a line of a file; unknown fields are ignored.
+
+    DamagedFileError, with the number of the line, if it is not a certificate.
+    """
+    try:
+        given = json.loads(line)
+        known = {each.name for each in fields(Certificate)}
+        said = {name: value for name, value in given.items() if name in known}
+        counted = {each.name: given["counts"][each.name] for each in fields(PassCounts)}
+        counted["stream"] = int(counted["stream"], 16)
+        for name in ("erased_keys", "erased_records"):
+            said[name] = tuple(said.get(name, ()))
+        return Certificate(**{**said, "counts": PassCounts(**counted)})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DamagedFileError(
+            "the line is not a certificate",
+            path=path,
+            position=number,
+            expected="a JSON object of cordwood compact",
+            found=repr(line[:_SHOWN]),
+            remedy="give the file of cordwood compact --certificate, unchanged",
+        ) from error

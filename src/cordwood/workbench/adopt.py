@@ -22,6 +22,7 @@ from cordwood.core.types import NO_PRODUCER_ID, Offset
 from cordwood.core.uuids import Uuid, format_uuid, make_uuid
 from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS, read_epoch_checkpoint
 from cordwood.storage.checkpoints.meta_properties import (
+    META_PROPERTIES,
     MetaProperties,
     make_directory_id,
     read_meta_properties,
@@ -44,16 +45,18 @@ from cordwood.storage.topic_settings import TOPIC_SETTINGS
 from cordwood.workbench.exclusive_log import lock_directory
 
 BOOTSTRAP = "bootstrap.checkpoint"
+_FIRST_NODE = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdoptOptions:
     """The broker that will start on the directory, and overridden settings of its topics.
 
-    Without a cluster id a random one is created.
+    An id that is not given is the one in `meta.properties`. Without that, the node has id 1, and
+    the cluster id is random.
     """
 
-    node_id: int = 1
+    node_id: int | None = None
     cluster_id: str | None = None
     configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -244,11 +247,26 @@ def _largest_producer_id(files: Files, path: str) -> int:
 
 
 def _meta(files: Files, path: str, options: AdoptOptions, random: Random) -> MetaProperties:
-    """Return the existing `meta.properties` with missing ids filled in."""
+    """Return the existing `meta.properties` with missing ids filled in.
+
+    SettingError if a given id is not the existing one: a broker would reject the directory.
+    """
     found = read_meta_properties(files, path) or MetaProperties(version=0)
+    _ensure_same("node-id", path, given=options.node_id, found=found.node_id)
+    _ensure_same("cluster-id", path, given=options.cluster_id, found=found.cluster_id)
+    node_id = options.node_id if found.node_id is None else found.node_id
     return MetaProperties(
         version=1,
         cluster_id=found.cluster_id or options.cluster_id or format_uuid(make_uuid(random)),
-        node_id=options.node_id if found.node_id is None else found.node_id,
+        node_id=_FIRST_NODE if node_id is None else node_id,
         directory_id=found.directory_id or make_directory_id(random),
     )
+
+
+def _ensure_same(name: str, path: str, *, given: int | str | None, found: int | str | None) -> None:
+    if given is not None and found is not None and given != found:
+        raise SettingError(
+            f"{path}: {META_PROPERTIES} has another {name} (given {given}, found {found})",
+            key=name,
+            remedy=f"leave --{name} out, or remove {META_PROPERTIES}",
+        )

@@ -4,20 +4,26 @@
     check    reject a topic that is not known to be compacted, and keys to erase beyond the pass
     pass     write `.cleaned` files next to the segments
     swap     group by group, with the storage's protocol: a crash leaves the old or the new segments
-    finish   write the cleaner's checkpoint, and return the certificate
+    finish   write the cleaner's checkpoint, read the cleaned range for the certificate, return it
 
 The engine and the rules are the broker's, with one exception: the dirty ratio is not checked, since
 the caller wants the log compacted now.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.compaction.certificate import Certificate
-from cordwood.compaction.cleaning_job import CleaningJob, CleaningResult, Verify
+from cordwood.compaction.cleaning_job import (
+    CleaningFailedError,
+    CleaningJob,
+    CleaningResult,
+    Verify,
+)
 from cordwood.compaction.key_hash import SEEDS
 from cordwood.compaction.passes.key_erasure import SALT_BYTES, seal_keys
 from cordwood.compaction.plan.candidates import LogToClean, assess, find_uncleanable_reasons
@@ -42,13 +48,17 @@ from cordwood.storage.reader.path_resolution import (
     read_high_watermark,
 )
 from cordwood.workbench.exclusive_log import open_exclusively, partition_named_by
-from cordwood.workbench.key_lookup import find_key_offsets
+from cordwood.workbench.key_lookup import count_key_records, find_key_offsets
 from cordwood.workbench.partition_paths import is_log_directory
+from cordwood.workbench.record_digest import RecordDigest, digest_records
 from cordwood.workbench.topic_settings_lookup import GIVEN, FoundSettings, SettingsFinder
 
 _IO_BUFFER_BYTES: Final = 4 << 20
 _OFFSETS_SHOWN: Final = 3
 _NOT_REQUESTED: Final = ("it is at or above the requested end",)
+
+#: The records of each key to erase, if there are none.
+NO_KEYS: Final[Mapping[bytes, int]] = MappingProxyType({})
 
 #: Runs a cleaning pass.
 RunPass: TypeAlias = Callable[[CleaningJob], CleaningResult]
@@ -93,6 +103,8 @@ class CompactReport:
 
     A group contains the base offsets of the segments that are rewritten into one; without groups
     there is nothing to do. `newer` contains the offsets of records of erased keys that stay.
+    `absent_keys` are the keys to erase of which the range of the pass has no record; they are not
+    in the JSON, which may be kept.
     """
 
     path: str
@@ -107,12 +119,15 @@ class CompactReport:
     held: tuple[HeldSegment, ...]
     warning: str | None = None
     newer: tuple[int, ...] = ()
+    absent_keys: tuple[bytes, ...] = ()
     certificate: Certificate | None = None
 
     def to_json(self) -> str:
-        """Return the fields as a JSON object."""
+        """Return the fields as a JSON object; of the absent keys only their number."""
         certificate = self.certificate and json.loads(self.certificate.to_json())
-        return json.dumps({**asdict(self), "certificate": certificate})
+        absent = len(self.absent_keys)
+        shown = replace(self, absent_keys=())
+        return json.dumps({**asdict(shown), "absent_keys": absent, "certificate": certificate})
 
 
 def find_compact_targets(
@@ -158,30 +173,38 @@ def compact(
     """Compact a partition that no broker uses.
 
     LogDirectoryError if a broker uses the directory, or it does not exist; SettingError if the
-    topic is not compacted, or records of erased keys would stay. After these, and after
-    CleaningFailedError and CleaningStoppedError, the log is unchanged.
+    topic is not compacted, or records of erased keys would stay; DamagedFileError if the cleaner's
+    checkpoint is damaged. After these, and after CleaningFailedError and CleaningStoppedError, the
+    log is unchanged.
     """
     _ensure_compacted(path, found)
     with open_exclusively(ports, path, config=found.config) as log:
         prepared = prepare_pass(ports, log, found=found, order=order, decoder=decoder)
         if prepared.job is None:
             return prepared.report
-        return swap_in(ports, log, prepared=prepared, cleaning=run(prepared.job))
+        cleaning = run(prepared.job)
+        return swap_in(ports, log, prepared=prepared, cleaning=cleaning, decoder=decoder)
 
 
 class PreparedPass(NamedTuple):
-    """The job for a log, None if there is nothing to do, and the end of its clean part."""
+    """The job for a log, None if there is nothing to do, and the end of its clean part.
+
+    `erased` counts the records of each key to erase.
+    """
 
     report: CompactReport
     job: CleaningJob | None
     clean_to: int
+    erased: Mapping[bytes, int] = NO_KEYS
 
 
 def prepare_pass(
     ports: Ports, log: Log, *, found: FoundSettings, order: CompactOrder, decoder: Decoder
 ) -> PreparedPass:
-    """Return the pass for a log that is open exclusively; SettingError as from `compact`."""
+    """Return the pass for a log that is open exclusively; errors are those of `compact`."""
     _ensure_compacted(log.directory, found)
+    # Written after the swap, when a damaged file could no longer stop the pass.
+    read_offset_checkpoint(ports.files, _checkpoint_path(log))
     if order.is_rolled and log.segments[-1].size:
         log.roll()
     planned = _plan(ports, log.directory, found=found, order=order, decoder=decoder)
@@ -195,11 +218,11 @@ def prepare_pass(
         verify=order.verify,
         seed=ports.random.below(SEEDS) if order.seed is None else order.seed,
     )
-    return PreparedPass(planned.report, job, planned.clean_to)
+    return PreparedPass(planned.report, job, planned.clean_to, planned.erased)
 
 
 def swap_in(
-    ports: Ports, log: Log, *, prepared: PreparedPass, cleaning: CleaningResult
+    ports: Ports, log: Log, *, prepared: PreparedPass, cleaning: CleaningResult, decoder: Decoder
 ) -> CompactReport:
     """Replace the segments by the output of the pass, and return the report."""
     assert prepared.job is not None, "there was a pass to run"
@@ -208,8 +231,18 @@ def swap_in(
         log.begin_swap(SegmentReplacement(replaced, bases, log.bounds.truncations)).finish()
     _checkpoint_clean(ports.files, log, max(cleaning.end, prepared.clean_to))
     salt = ports.random.token(SALT_BYTES)
-    seals = seal_keys(prepared.job.plan.erased_keys, salt=salt)
-    certificate = replace(cleaning.certificate, erased_keys=seals)
+    sealed = seal_keys(prepared.erased, salt=salt)
+    start = prepared.report.log_start
+    with closing(open_reader(ports.files, log.directory)) as reader:
+        digest = digest_records(reader, start=start, end=cleaning.end, decoder=decoder)
+    certificate = replace(
+        cleaning.certificate,
+        erased_keys=tuple(sealed),
+        erased_records=tuple(sealed.values()),
+        start=start,
+        sha256=digest.sha256,
+    )
+    _ensure_counted(log.directory, certificate, digest)
     return replace(prepared.report, certificate=certificate)
 
 
@@ -226,6 +259,7 @@ class _PlannedCompaction:
     plan: CleaningPlan | None
     report: CompactReport
     clean_to: int
+    erased: Mapping[bytes, int] = field(default_factory=dict)
 
 
 def _plan(
@@ -239,15 +273,21 @@ def _plan(
             config=found.config,
             high_watermark=read_high_watermark(ports.files, path),
         )
-        assessment = assess(seen.facts, now_ms)
+        facts = seen.facts
+        if order.pass_options.is_from_start:
+            facts = replace(facts, checkpoint=None)
+        assessment = assess(facts, now_ms)
         plan = plan_directory(seen, assessment, now_ms=now_ms, options=order.pass_options)
         end = seen.facts.segments[0].base_offset if plan is None else plan.end
         keys = order.pass_options.erased_keys
         newer = find_key_offsets(reader, keys, start=end, decoder=decoder) if keys else ()
+        erased = count_key_records(reader, keys, end=end, decoder=decoder) if keys else {}
     if newer and not order.is_newer_left:
         _reject_newer(path, newer, end)
+    absent = tuple(sorted(key for key, count in erased.items() if not count))
     report = _report(path, assessment, plan, end=end, now_ms=now_ms)
-    return _PlannedCompaction(plan, replace(report, newer=newer), assessment.first_dirty.offset)
+    report = replace(report, newer=newer, absent_keys=absent)
+    return _PlannedCompaction(plan, report, assessment.first_dirty.offset, erased)
 
 
 def _policy_error(path: str, problem: str, remedy: str) -> SettingError:
@@ -313,6 +353,21 @@ def _checkpoint_clean(files: Files, log: Log, offset: int) -> None:
     The directory of a copied partition has no checkpoint yet. It is needed there too: without it,
     a verification would report the offsets that the cleaner removed as lost.
     """
-    path = f"{directory_of(log.directory)}/{CLEANER_OFFSETS}"
+    path = _checkpoint_path(log)
     known = read_offset_checkpoint(files, path)
     write_offset_checkpoint(files, path, offsets={**known, log.partition: Offset(offset)})
+
+
+def _checkpoint_path(log: Log) -> str:
+    return f"{directory_of(log.directory)}/{CLEANER_OFFSETS}"
+
+
+def _ensure_counted(directory: str, certificate: Certificate, digest: RecordDigest) -> None:
+    """Raise CleaningFailedError if the log that was swapped in is not the one that was written."""
+    kept = certificate.counts.records_kept, certificate.counts.tombstones_kept
+    if (digest.records, digest.tombstones) != kept:
+        raise CleaningFailedError(
+            f"{directory}: the log has {digest.records} records and {digest.tombstones} tombstones "
+            f"below offset {certificate.end}, and the pass, whose segments replace the old ones "
+            f"now, wrote {kept[0]} and {kept[1]}; run cordwood log verify"
+        )

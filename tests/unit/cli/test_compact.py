@@ -99,3 +99,23 @@ def test_roll_compacts_the_active_segment_too(compact: Compact, logs: Path) -> N
     result = compact(logs / "t-0", "--roll", "--until", "4")
 
     assert "compacted up to 4: kept 3 of 4 records" in result.out
+
+
+def test_pass_from_the_start_ignores_the_checkpoint(compact: Compact, logs: Path) -> None:
+    (logs / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 3\n")
+    believed = compact(logs / "t-0", "--verify", "always")
+
+    result = compact(logs / "t-0", "--verify", "always", "--from-start")
+
+    assert (believed.code, result.code) == (1, 0)
+    assert "--from-start" in believed.err
+    assert "kept 2 of 3 records" in result.out
+
+
+def test_key_without_a_record_is_a_finding(compact: Compact, logs: Path) -> None:
+    (logs / "keys").write_bytes(b"a\n\nb\r\n")
+
+    result = compact(logs / "t-0", "--erase-key", logs / "keys")
+
+    assert result.code == 1
+    assert "no record below offset 3 has the key in line 3" in result.err

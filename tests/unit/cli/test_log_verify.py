@@ -7,8 +7,9 @@ import pytest
 
 from cordwood import cli
 from cordwood.records.kernels.batch_checks import KernelBatchChecker
-from tests.unit.storage.log_samples import batch
+from tests.unit.storage.log_samples import DIRECTORY, batch
 from tests.unit.storage.segment_samples import v2
+from tests.unit.workbench.compact_samples import CompactedPartition, order
 
 LOG = f"{0:020}.log"
 
@@ -89,3 +90,25 @@ def test_stat_is_text(
     assert run(monkeypatch, "stat", ".") == 0
 
     assert "  formats: v2 2\n" in capsys.readouterr().out
+
+
+def test_certificate_is_compared_with_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    partition = CompactedPartition("a1", "a2", "b1")
+    report = partition.compact(order())
+    assert report.certificate is not None
+    (tmp_path / "certificates").write_text(report.certificate.to_json())
+    (tmp_path / "t-0").mkdir()
+    for each in partition.place.files.list(DIRECTORY):
+        (tmp_path / "t-0" / each).write_bytes(partition.place.bytes_of(each))
+
+    code = run(monkeypatch, "verify", "t-0", "--certificate", "certificates", "--json")
+    found = json.loads(capsys.readouterr().out)["certificates"]
+
+    assert (code, found[0]["is_wrong"], found[0]["records"]) == (0, False, 1)
+    (tmp_path / "u-0").mkdir()
+    (tmp_path / "u-0" / LOG).write_bytes(v2(0))
+    assert run(monkeypatch, "verify", "u-0", "--certificate", "certificates") == 1
+    assert "its partition is not at the given paths" in capsys.readouterr().out

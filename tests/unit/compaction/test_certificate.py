@@ -2,11 +2,14 @@
 
 import json
 
-from cordwood.compaction.certificate import Certificate, PassCounts
+import pytest
+
+from cordwood.compaction.certificate import Certificate, PassCounts, parse_certificate
+from cordwood.core.errors import DamagedFileError
 
 
-def test_certificate_is_an_object_with_its_counts() -> None:
-    certificate = Certificate(
+def certificate() -> Certificate:
+    return Certificate(
         partition="orders-0",
         first_dirty=0,
         end=30,
@@ -16,10 +19,34 @@ def test_certificate_is_an_object_with_its_counts() -> None:
         keys=2,
         ranges=1,
         counts=PassCounts(records_kept=2, stream=0xABC),
+        erased_keys=("00:11",),
+        erased_records=(4,),
+        sha256="ab",
     )
 
-    told = json.loads(certificate.to_json())
+
+def test_certificate_is_an_object_with_its_counts() -> None:
+    told = json.loads(certificate().to_json())
 
     assert told["keys"] == 2
     assert told["counts"]["records_kept"] == 2
     assert told["counts"]["stream"] == "0000000000000abc"
+
+
+def test_certificate_is_read_back() -> None:
+    assert parse_certificate(certificate().to_json(), path="f", number=1) == certificate()
+
+
+def test_older_certificate_lacks_the_newer_fields() -> None:
+    told = json.loads(certificate().to_json())
+    older = {name: value for name, value in told.items() if name not in {"sha256", "start"}}
+
+    found = parse_certificate(json.dumps({**older, "other": 1}), path="f", number=1)
+
+    assert (found.sha256, found.start, found.end) == ("", 0, 30)
+
+
+@pytest.mark.parametrize("line", ("x", "[]", "{}", '{"counts": 1}', '{"counts": {}}'))
+def test_other_line_is_not_a_certificate(line: str) -> None:
+    with pytest.raises(DamagedFileError, match="f: the line is not a certificate"):
+        parse_certificate(line, path="f", number=3)

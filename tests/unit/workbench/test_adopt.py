@@ -83,6 +83,23 @@ def test_existing_ids_are_kept() -> None:
     assert bytes((0, 0, 0, 3)) in read_whole(files, f"/logs/{BOOTSTRAP}")
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    (
+        (AdoptOptions(node_id=5), "another node-id .given 5, found 9.*leave --node-id out"),
+        (AdoptOptions(cluster_id="c"), "another cluster-id .given c, found mine"),
+    ),
+)
+def test_other_id_than_the_existing_one_is_rejected(options: AdoptOptions, words: str) -> None:
+    files = directory("t-0")
+    files.create("/logs/meta.properties").append(b"cluster.id=mine\nbroker.id=9\n")
+
+    with pytest.raises(SettingError, match=words):
+        run(files, options)
+
+    assert BOOTSTRAP not in files.list("/logs")
+
+
 def test_leader_epoch_without_a_record_is_kept() -> None:
     files = directory("t-0")
     files.create("/logs/t-0/leader-epoch-checkpoint").append(b"0\n1\n3 0\n")

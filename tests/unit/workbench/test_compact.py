@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from cordwood.compaction.cleaning_job import CleaningFailedError, Verify
 from cordwood.compaction.passes.key_erasure import is_sealed
-from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.compaction.plan.plan_builder import PassOptions
+from cordwood.core.binary import INT64_MAX
+from cordwood.core.errors import DamagedFileError, LogDirectoryError, SettingError
 from cordwood.core.metadata_paths import TOPIC
 from cordwood.storage.metadata.metadata_lookup import METADATA_LOG
 from cordwood.storage.reader.offset_gaps import OffsetGap
@@ -220,3 +223,69 @@ def test_policy_given_for_a_log_directory_is_rejected() -> None:
         match=r"/d: cleanup\.policy is given for all topics of the log directory; give",
     ):
         targets(partition, "/d", **{"cleanup.policy": "compact"})
+
+
+def test_checkpoint_that_says_too_much_is_a_violation() -> None:
+    partition = CompactedPartition("a1 b1", "a2 b2", "a3 c1", "d1")
+    partition.write("cleaner-offset-checkpoint", "0\n1\nt 0 6\n")
+
+    with pytest.raises(CleaningFailedError, match="compact --from-start"):
+        partition.compact(order())
+
+    assert partition.records() == ["0:a1", "1:b1", "2:a2", "3:b2", "4:a3", "5:c1", "6:d1"]
+
+
+def test_pass_from_the_start_ignores_the_checkpoint() -> None:
+    partition = CompactedPartition("a1 b1", "a2 b2", "a3 c1", "d1")
+    partition.write("cleaner-offset-checkpoint", "0\n1\nt 0 6\n")
+    from_start = replace(order(), pass_options=PassOptions(is_from_start=True))
+
+    report = partition.compact(from_start)
+
+    assert partition.records() == ["3:b2", "4:a3", "5:c1", "6:d1"]
+    assert report.certificate is not None
+    assert (report.certificate.first_dirty, report.certificate.keys) == (0, 3)
+
+
+def test_checkpoint_is_that_of_the_pass_from_the_start() -> None:
+    partition = CompactedPartition("a1 b1", "a2 b2", "a3 c1", "d1")
+    partition.write("cleaner-offset-checkpoint", "0\n1\nt 0 6\n")
+    until = PassOptions(until=4, is_from_start=True)
+
+    partition.compact(replace(order(), pass_options=until))
+
+    assert partition.read("cleaner-offset-checkpoint") == "0\n1\nt 0 4\n"
+
+
+def test_damaged_checkpoint_stops_the_command_before_any_change() -> None:
+    partition = CompactedPartition("a1 b1", "a2", "b2")
+    partition.write("cleaner-offset-checkpoint", "x")
+
+    with pytest.raises(DamagedFileError, match="cleaner-offset-checkpoint"):
+        partition.compact(order())
+
+    assert partition.records() == ["0:a1", "1:b1", "2:a2", "3:b2"]
+
+
+def test_certificate_counts_the_erased_records_of_each_key() -> None:
+    partition = CompactedPartition("a1 b1 a2", "c1", "d1")
+
+    report = partition.compact(order(b"a", b"c", b"e"))
+
+    certificate = report.certificate
+    assert certificate is not None
+    counts = dict(zip(certificate.erased_keys, certificate.erased_records, strict=True))
+    found = {key: n for seal, n in counts.items() for key in (b"a", b"c") if is_sealed(key, seal)}
+    assert (found, sorted(counts.values())) == ({b"a": 2, b"c": 1}, [0, 1, 2])
+    assert report.absent_keys == (b"e",)
+    assert json.loads(report.to_json())["absent_keys"] == 1
+
+
+def test_tombstones_are_kept_for_ever() -> None:
+    partition = CompactedPartition("a1", "a-", "b1")
+    settings = partition.settings(delete_retention_ms=str(INT64_MAX))
+
+    for verify in (Verify.ALWAYS, Verify.SAMPLE):
+        partition.compact(replace(order(), verify=verify), settings)
+
+    assert partition.records() == ["1:a-", "2:b1"]

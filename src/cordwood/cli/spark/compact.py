@@ -12,6 +12,7 @@ from cordwood.cli.compact import (
     Directories,
     DryRun,
     EraseKey,
+    FromStart,
     KeyFormat,
     LeaveNewer,
     Memory,
@@ -39,6 +40,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     directories: Directories,
     *,
     dry_run: DryRun = False,
+    from_start: FromStart = False,
     erase_key: EraseKey = None,
     key_format: KeyFormat = KeyForm.TEXT,
     leave_newer: LeaveNewer = False,
@@ -65,11 +67,11 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     if roll and dry_run:
         raise typer.BadParameter("--roll and --dry-run exclude each other; choose one of them")
     files, paths = SystemFiles(), [absolute_path(path) for path in directories]
-    keys = frozenset[bytes]()
+    keys: dict[bytes, int] = {}
     if erase_key is not None:
         keys = compact_run.read_keys(files, absolute_path(erase_key), form=key_format)
     order = CompactJobOrder(
-        pass_options=PassOptions(erased_keys=keys),
+        pass_options=PassOptions(erased_keys=frozenset(keys), is_from_start=from_start),
         memory_bytes=memory,
         whole_bytes=whole_bytes,
         verify=Verify(verify),
@@ -77,7 +79,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         is_newer_left=leave_newer,
     )
     certificate_path = None if certificate is None else absolute_path(certificate)
-    output = compact_run.ReportOutput(as_json=as_json, certificate_path=certificate_path)
+    output = compact_run.ReportOutput(as_json, certificate_path, keys)
     if dry_run:
         settings = settings_finder(files, config=config, broker_config=broker_config)
         places = find_compact_targets(files, paths, settings=settings)

@@ -33,6 +33,7 @@ from cordwood.compaction.proof.key_checks import (
     OLDER,
     STAYS,
     STAYS_ERASED,
+    TWICE,
     KeyScope,
     KeysFullError,
     LostRecord,
@@ -65,6 +66,7 @@ _WORDS: Final = {
     keys_at.STAYS: STAYS,
     keys_at.OLDER: OLDER,
     keys_at.LOST: LOST,
+    keys_at.TWICE: TWICE,
 }
 _NOTHING: Final = read_only(b"")
 _PLACED: Final = [
@@ -82,6 +84,7 @@ class KernelKeys:
         self._memory_bytes = memory_bytes = max(memory_bytes, _LEAST_BYTES)
         self.words = np.zeros(rows_at.ROWS_WORDS, np.int64)
         self.words[keys_at.V_FIRST_DIRTY] = plan.first_dirty
+        self.words[keys_at.V_IS_SAMPLE] = scope.is_sample
         self.words[at.V_SEED] = signed_word(scope.seed)
         self.words[at.V_CLASSES], self.words[at.V_CHOSEN] = scope.classes - 1, scope.chosen
         self.notes = np.zeros((at.NOTES, at.NOTE_WIDTH), np.int64)

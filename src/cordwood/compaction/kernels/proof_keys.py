@@ -43,7 +43,8 @@ V_MOST_BYTES: Final = 3
 V_FIRST_DIRTY: Final = 4
 V_SUPERSEDED: Final = 5
 V_TOMBSTONES: Final = 6
-TABLE_WORDS: Final = 7
+V_IS_SAMPLE: Final = 7
+TABLE_WORDS: Final = 8
 
 #: The fault of a surviving or a removed record; `key_checks` words it.
 RIGHT: Final = 0
@@ -51,6 +52,7 @@ STAYS_ERASED: Final = 1
 STAYS: Final = 2
 OLDER: Final = 3
 LOST: Final = 4
+TWICE: Final = 5
 
 _NO_ENTRY: Final = -1
 #: A slot is chosen by the hash's upper bits: all keys of one class have the same lower ones.
@@ -132,7 +134,11 @@ def see_left(words: Words, arena: Bytes, entry: int, offset: int) -> int:
         store_64(arena, entry + E_SIZE, word_at(arena, entry + E_SIZE) | 1)
     if left == ERASED:
         return STAYS_ERASED
-    return STAYS if offset < left and left >= first_dirty else RIGHT
+    if offset >= left:
+        return RIGHT
+    if left >= first_dirty:
+        return STAYS
+    return RIGHT if words[V_IS_SAMPLE] else TWICE
 
 
 @inlined

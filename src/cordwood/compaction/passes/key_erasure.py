@@ -13,7 +13,7 @@ certificates cannot be linked by their keys. A seal does not protect a key that 
 import hmac
 from base64 import b64decode
 from binascii import Error, unhexlify
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from hashlib import sha256
 from typing import Final
@@ -32,9 +32,12 @@ class KeyForm(StrEnum):
     HEX = "hex"
 
 
-def parse_keys(data: bytes, form: KeyForm, *, path: str) -> frozenset[bytes]:
-    """Return the keys in a file; raise SettingError for an invalid line, or a file without keys."""
-    keys = frozenset(_keys(data, form, path))
+def parse_keys(data: bytes, form: KeyForm, *, path: str) -> dict[bytes, int]:
+    """Return the keys in a file, each with the number of its last line.
+
+    SettingError for an invalid line, or a file without keys.
+    """
+    keys = dict(_keys(data, form, path))
     if not keys:
         raise SettingError(
             f"{path}: the file contains no key", key="erase-key", remedy="write one key a line"
@@ -42,9 +45,12 @@ def parse_keys(data: bytes, form: KeyForm, *, path: str) -> frozenset[bytes]:
     return keys
 
 
-def seal_keys(keys: Iterable[bytes], *, salt: bytes) -> tuple[str, ...]:
-    """Return the seals of keys, sorted, so that their order reveals nothing of the keys."""
-    return tuple(sorted(_seal(key, salt) for key in keys))
+def seal_keys(erased: Mapping[bytes, int], *, salt: bytes) -> dict[str, int]:
+    """Return the seals of keys, with the numbers of their erased records.
+
+    They are sorted, so that their order reveals nothing of the keys.
+    """
+    return dict(sorted((_seal(key, salt), count) for key, count in erased.items()))
 
 
 def is_sealed(key: bytes, seal: str) -> bool:
@@ -53,7 +59,7 @@ def is_sealed(key: bytes, seal: str) -> bool:
     return hmac.compare_digest(_seal(key, bytes.fromhex(salt)), seal)
 
 
-def _keys(data: bytes, form: KeyForm, path: str) -> Iterator[bytes]:
+def _keys(data: bytes, form: KeyForm, path: str) -> Iterator[tuple[bytes, int]]:
     for number, line in enumerate(data.split(b"\n"), 1):
         try:
             key = _key(line, form)
@@ -64,7 +70,7 @@ def _keys(data: bytes, form: KeyForm, path: str) -> Iterator[bytes]:
                 remedy="correct the line, or choose another --key-format",
             ) from error
         if key:
-            yield key
+            yield key, number
 
 
 def _key(line: bytes, form: KeyForm) -> bytes:

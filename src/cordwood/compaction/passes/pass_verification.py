@@ -70,7 +70,7 @@ def verify_pass(
 def _scope(job: CleaningJob) -> KeyScope:
     if job.verify is Verify.ALWAYS:
         return KeyScope(job.seed)
-    return KeyScope(job.seed, SAMPLE, job.seed % SAMPLE)
+    return KeyScope(job.seed, SAMPLE, job.seed % SAMPLE, is_sample=True)
 
 
 def _failure_text(job: CleaningJob, verified: VerificationResult) -> str:

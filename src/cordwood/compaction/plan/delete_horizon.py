@@ -22,12 +22,13 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from cordwood.compaction.plan.cleaning_plan import CleaningPlan, SourceSegment
+from cordwood.core.binary import INT64_MAX
 from cordwood.storage.log_config import LogConfig
 
 
 def new_delete_horizon_ms(plan: CleaningPlan) -> int:
-    """Return the horizon that a pass sets."""
-    return plan.now_ms + plan.config.delete_retention_ms
+    """Return the horizon that a pass sets; times end with that of Kafka's clock."""
+    return min(INT64_MAX, plan.now_ms + plan.config.delete_retention_ms)
 
 
 class HorizonState(Enum):

@@ -22,11 +22,12 @@ class PassOptions:
     """The caller's options for one pass.
 
     Segments that reach above `until` are left out. All records of `erased_keys` go, the last one
-    included.
+    included. With `is_from_start` the cleaner's checkpoint is ignored: all records count as dirty.
     """
 
     until: int | None = None
     erased_keys: frozenset[bytes] = field(default_factory=frozenset)
+    is_from_start: bool = False
 
 
 DEFAULT_PASS_OPTIONS: Final = PassOptions()

@@ -12,7 +12,9 @@ from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.proof.violations import Violation
 
 #: Fields that a walk cannot count: the method of the pass, and fields for other readers.
-_UNSEEN: Final = ("erased_keys", "ranges", "seed", "verified")
+_UNSEEN: Final = (
+    "erased_keys", "erased_records", "ranges", "seed", "sha256", "start", "verified",
+)  # fmt: skip
 _OF_ALL_KEYS: Final = ("keys", "superseded", "tombstones_dropped")
 
 

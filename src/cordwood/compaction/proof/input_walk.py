@@ -241,7 +241,7 @@ class InputWalk:
         is_new = is_marked and horizon is None
         if left.records == 0:
             self.counts.emptied += 1
-            if not is_needed:
+            if not is_needed and not self._is_alone:  # its producer may have gone on since
                 self._report(after, "an empty batch survives without need")
         elif left.records == was and not is_new and before.header.magic == MAGIC:
             self.counts.copied += 1

@@ -25,7 +25,7 @@ from cordwood.compaction.proof.batch_reader import BatchCursor, ReadOptions
 from cordwood.compaction.proof.certificate_checks import certificate_faults
 from cordwood.compaction.proof.header_pass import HeaderPass
 from cordwood.compaction.proof.input_walk import InputWalk, WalkCounts
-from cordwood.compaction.proof.key_checks import ALL, KeyScope, KeysFullError
+from cordwood.compaction.proof.key_checks import KeyScope, KeysFullError
 from cordwood.compaction.proof.output_log import OutputReader, OutputSummary
 from cordwood.compaction.proof.record_checks import (
     RecordCounts,
@@ -50,7 +50,7 @@ _MOST_CLASSES: Final = 1 << 40
 class VerificationResult(NamedTuple):
     """The first violations, and their total number.
 
-    `seen` is the right certificate, if only the certificate is wrong.
+    `seen` is the right certificate, if nothing else is wrong.
     """
 
     violations: tuple[Violation, ...]
@@ -119,8 +119,8 @@ def verify(
         seen, sums = _walk_all(case, scope, violations)
         if seen is not None and not violations.count:
             certificate = _certificate(case, seen, sums)
-            said, is_sample = cleaning.certificate, scope.classes > ALL
-            for violation in certificate_faults(said, certificate, is_sample=is_sample):
+            said = cleaning.certificate
+            for violation in certificate_faults(said, certificate, is_sample=scope.is_sample):
                 violations.add(violation)
     return VerificationResult(tuple(violations.kept), violations.count, scope, certificate)
 
@@ -135,14 +135,17 @@ def verify_alone(
 ) -> VerificationResult:
     """Compare a cleaned log with itself; `plan` is one that would clean it again.
 
-    Missing records are not found, so it proves less.
+    Missing records are not found, so it proves less. `seen` counts what the log has now.
     """
     violations = Violations()
     files = files_as_they_are(plan)
     told = _told(reading, files, end=plan.end, violations=violations)
     case = _Verification(reading, plan, plan.end, files, told, judges, memory_bytes, is_alone=True)
-    _walk_all(case, scope, violations)
-    return VerificationResult(tuple(violations.kept), violations.count, scope)
+    seen, sums = _walk_all(case, scope, violations)
+    certificate = None
+    if seen is not None and not violations.count:
+        certificate = _certificate(case, seen, sums)
+    return VerificationResult(tuple(violations.kept), violations.count, scope, certificate)
 
 
 def _told(

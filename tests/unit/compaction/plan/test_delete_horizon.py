@@ -1,5 +1,7 @@
 """The delete horizon: when tombstones and discardable markers go."""
 
+from dataclasses import replace
+
 import pytest
 
 from cordwood.compaction.plan.cleaning_plan import SourceSegment
@@ -10,6 +12,7 @@ from cordwood.compaction.plan.delete_horizon import (
     legacy_horizon_ms,
     new_delete_horizon_ms,
 )
+from cordwood.core.binary import INT64_MAX
 from cordwood.storage.log_config import LogConfig
 from tests.unit.compaction.compaction_samples import HORIZON, NOW, plan
 
@@ -19,6 +22,12 @@ SOURCES = [SourceSegment(base, base + 10, 100, 8, 12, NOW + base) for base in (0
 
 def test_new_horizon_is_a_retention_after_the_pass() -> None:
     assert new_delete_horizon_ms(plan()) == HORIZON
+
+
+def test_new_horizon_is_at_most_the_latest_time() -> None:
+    for_ever = replace(plan(), config=LogConfig(delete_retention_ms=INT64_MAX))
+
+    assert new_delete_horizon_ms(for_ever) == INT64_MAX
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.compaction.proof.key_checks import (
     ENTRY_BYTES,
+    TWICE,
     KeyScope,
     KeysFullError,
     LostRecord,
@@ -16,9 +17,15 @@ LOST = "the last record of a key was removed"
 EARLY = "a tombstone was removed before its horizon"
 
 
-def keys(*left: int, first_dirty: int = 0, erased: tuple[bytes, ...] = ()) -> PlainKeyCheck:
+def keys(
+    *left: int,
+    first_dirty: int = 0,
+    erased: tuple[bytes, ...] = (),
+    is_sample: bool = False,
+) -> PlainKeyCheck:
     """Return a key check with surviving records of the key `k` at these offsets."""
-    known = PlainKeyCheck(KeyScope(), first_dirty=first_dirty, erased=erased, memory_bytes=1 << 20)
+    scope = KeyScope(is_sample=is_sample)
+    known = PlainKeyCheck(scope, first_dirty=first_dirty, erased=erased, memory_bytes=1 << 20)
     for offset in left:
         known.learn(b"k", offset)
     return known
@@ -42,8 +49,9 @@ def test_surviving_record_is_a_violation_when_a_later_one_survives() -> None:
     assert keys(3, 5).see_left(b"k", 3) == LATER
 
 
-def test_clean_record_may_survive_with_a_later_clean_record() -> None:
-    assert keys(3, 5, first_dirty=6).see_left(b"k", 3) is None
+def test_two_clean_records_of_a_key_are_a_violation_unless_a_sample_is_checked() -> None:
+    assert keys(3, 5, first_dirty=6).see_left(b"k", 3) == TWICE
+    assert keys(3, 5, first_dirty=6, is_sample=True).see_left(b"k", 3) is None
 
 
 def test_clean_record_may_not_be_removed_for_a_later_clean_record() -> None:
@@ -160,5 +168,5 @@ def test_each_key_is_in_exactly_one_half_of_a_scope() -> None:
     held = [sum(half.holds(str(key).encode()) for half in halves) for key in range(100)]
 
     assert held == [1] * 100
-    assert {half.words for half in halves} == {"a sample of the keys, seed 5"}
-    assert KeyScope().words == "all keys"
+    assert {half.words for half in halves} == {"all keys"}
+    assert KeyScope(5, is_sample=True).halves()[1].words == "a sample of the keys, seed 5"

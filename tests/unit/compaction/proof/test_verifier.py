@@ -116,7 +116,7 @@ def test_keys_of_one_walk_are_released_before_the_next_walk() -> None:
 def test_sample_verifies_one_class_of_keys() -> None:
     wrong = log(without(WAS[0], 0, 1, 3), LEFT[1])
 
-    found = [wrong.wrongs(scope=KeyScope(1, 16, chosen)) for chosen in range(16)]
+    found = [wrong.wrongs(scope=KeyScope(1, 16, chosen, is_sample=True)) for chosen in range(16)]
 
     assert sorted(found) == [[]] * 15 + [[LOST]]
 
@@ -124,13 +124,17 @@ def test_sample_verifies_one_class_of_keys() -> None:
 def test_sample_verifies_everything_except_other_keys() -> None:
     wrong = log(LEFT[0], batch(4, "a2 b3 e-"))
 
-    assert all(wrong.wrongs(scope=KeyScope(1, 16, chosen)) for chosen in range(16))
+    assert all(wrong.wrongs(scope=KeyScope(1, 16, chosen, is_sample=True)) for chosen in range(16))
 
 
 def test_pass_with_erased_keys_is_verified_with_all_keys() -> None:
     left = [without(WAS[0], 0, 1, 2), LEFT[1]]
 
-    found = log(*left).planned(erased_keys=frozenset({b"c"})).verified(scope=KeyScope(1, 16, 3))
+    found = (
+        log(*left)
+        .planned(erased_keys=frozenset({b"c"}))
+        .verified(scope=KeyScope(1, 16, 3, is_sample=True))
+    )
 
     assert found.how == "all keys"
     assert found.seen is not None
@@ -195,7 +199,10 @@ def test_verification_of_a_log_alone_reports_its_scope() -> None:
     left = BothSides({0: LEFT}, {}, end=8)
 
     found = verify_alone(
-        left.reading, replace(left.plan), scope=KeyScope(1, 16, 3), memory_bytes=1 << 20
+        left.reading,
+        replace(left.plan),
+        scope=KeyScope(1, 16, 3, is_sample=True),
+        memory_bytes=1 << 20,
     )
 
     assert (found.violations, found.how) == ((), "a sample of the keys, seed 1")

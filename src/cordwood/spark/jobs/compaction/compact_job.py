@@ -249,4 +249,4 @@ def _finish(ports: Ports, each: _OpenLog, *, outcome: _Outcome) -> CompactReport
         with suppress(OSError):
             remove_cleaned(ports.files, each.log.directory)
         return outcome
-    return swap_in(ports, each.log, prepared=each.begun, cleaning=outcome)
+    return swap_in(ports, each.log, prepared=each.begun, cleaning=outcome, decoder=decoder())

@@ -1,0 +1,171 @@
+"""Check of a certificate of compaction by a third person: against the log alone.
+
+    partition, start, end   the log is the one of the certificate, and has its range
+    SHA-256, counts         of the records below `end`, read from the log, are the certificate's
+    keys                    no key has two records below `end`, if the certificate covers all keys;
+                            aborted records and records without keys are gone
+
+Batches may differ: after another pass that removed nothing, or after a conversion, the records are
+the same ones. A later pass that removed records has a certificate of its own.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+
+from cordwood.compaction.certificate import Certificate, parse_certificate
+from cordwood.compaction.kernels import engine
+from cordwood.compaction.plan.candidates import assess
+from cordwood.compaction.plan.directory_facts import plan_directory, read_directory_facts
+from cordwood.compaction.plan.plan_builder import PassOptions
+from cordwood.compaction.proof.batch_reader import ReadOptions
+from cordwood.compaction.proof.key_checks import KeyScope
+from cordwood.compaction.proof.verifier import verify_alone
+from cordwood.core.errors import BadRecordsError, DamagedFileError
+from cordwood.core.ports import Files
+from cordwood.records.decoder import Decoder
+from cordwood.storage.files.atomic_write import read_whole
+from cordwood.storage.files.directory_source import DirectorySource
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.reader.partition_reader import PartitionReader
+from cordwood.storage.reader.path_resolution import open_reader, partition_of
+from cordwood.workbench.record_digest import RecordDigest, digest_records
+
+_MEMORY_BYTES = 128 << 20
+_IO_BUFFER_BYTES = 4 << 20
+_ALL_KEYS = KeyScope().words
+_NO_RECORDS = RecordDigest("", 0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateCheck:
+    """The result for one partition: what the log has below `end`, and why it is not certified."""
+
+    path: str
+    partition: str
+    end: int
+    records: int
+    sha256: str
+    verified: str
+    differences: tuple[str, ...] = ()
+
+    @property
+    def is_wrong(self) -> bool:
+        return bool(self.differences)
+
+    def __str__(self) -> str:
+        """Return one line, and one for each difference."""
+        said = f"{self.records:,} records below offset {self.end}, SHA-256 {self.sha256}"
+        if not self.is_wrong:
+            return f"certified: {self.path}: {said}; verified: {self.verified}"
+        lines = [f"NOT CERTIFIED: {self.path}: {said}"]
+        return "\n".join(
+            [*lines, *(f"difference: {self.path}: {each}" for each in self.differences)]
+        )
+
+    def to_json(self) -> str:
+        """Return the fields as a JSON object."""
+        return json.dumps({"is_wrong": self.is_wrong, **asdict(self)})
+
+
+def read_certificates(files: Files, path: str) -> dict[str, Certificate]:
+    """Return the last certificate of each partition in a file; DamagedFileError for other lines."""
+    found: dict[str, Certificate] = {}
+    text = read_whole(files, path).decode(errors="replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            certificate = parse_certificate(line, path=path, number=number)
+            found[certificate.partition] = certificate
+    if not found:
+        raise DamagedFileError(
+            "the file has no certificate",
+            path=path,
+            remedy="give the file of cordwood compact --certificate",
+        )
+    return found
+
+
+def check_certificate(
+    files: Files, path: str, *, certificate: Certificate, decoder: Decoder
+) -> CertificateCheck:
+    """Compare the partition in a directory with its certificate."""
+    digest = _NO_RECORDS
+    try:
+        with closing(open_reader(files, path)) as reader:
+            bounds = reader.offsets()
+            start, end = max(certificate.start, bounds.log_start), certificate.end
+            digest = digest_records(
+                reader, start=start, end=min(end, bounds.log_end), decoder=decoder
+            )
+            differences = [
+                *_range_differences(certificate, bounds.log_start, bounds.log_end),
+                *_record_differences(certificate, digest),
+                *_key_differences(files, reader, certificate),
+            ]
+    except BadRecordsError as error:
+        differences = [f"the log cannot be read: {error}"]
+    return _checked(path, certificate, digest=digest, differences=differences)
+
+
+def missing_partition(certificate: Certificate) -> CertificateCheck:
+    """Return the result for a certificate whose partition is not at the given paths."""
+    differences = ["its partition is not at the given paths"]
+    return _checked(certificate.partition, certificate, digest=_NO_RECORDS, differences=differences)
+
+
+def _checked(
+    path: str, certificate: Certificate, *, digest: RecordDigest, differences: list[str]
+) -> CertificateCheck:
+    return CertificateCheck(
+        path=path,
+        partition=certificate.partition,
+        end=certificate.end,
+        records=digest.records,
+        sha256=digest.sha256,
+        verified=certificate.verified,
+        differences=tuple(differences),
+    )
+
+
+def _range_differences(certificate: Certificate, log_start: int, log_end: int) -> Iterator[str]:
+    if log_start > certificate.start:
+        yield f"the log begins at offset {log_start}, and the certificate at {certificate.start}"
+    if log_end < certificate.end:
+        yield f"the log ends at offset {log_end}, and the certificate at {certificate.end}"
+
+
+def _record_differences(certificate: Certificate, digest: RecordDigest) -> Iterator[str]:
+    counts = certificate.counts
+    if digest.records != counts.records_kept:
+        yield f"the log has {digest.records} records (certificate: {counts.records_kept})"
+    if digest.tombstones != counts.tombstones_kept:
+        yield f"the log has {digest.tombstones} tombstones (certificate: {counts.tombstones_kept})"
+    if not certificate.sha256:
+        yield "the certificate has no SHA-256; compact again for one that has it"
+    elif digest.sha256 != certificate.sha256:
+        yield f"the SHA-256 of the records differs (certificate: {certificate.sha256})"
+
+
+def _key_differences(
+    files: Files, reader: PartitionReader, certificate: Certificate
+) -> Iterator[str]:
+    """Yield what a verification of the cleaned range alone finds, if its segments are still cut."""
+    partition = partition_of(reader.source.path)
+    if certificate.verified != _ALL_KEYS or partition is None:
+        return
+    seen = read_directory_facts(reader, partition=partition, config=LogConfig())
+    options = PassOptions(until=certificate.end)
+    plan = plan_directory(seen, assess(seen.facts, 0), now_ms=0, options=options)
+    if plan is None or plan.end != certificate.end:
+        return
+    path = reader.source.path
+    with closing(DirectorySource(files, path)) as source:
+        found = verify_alone(
+            ReadOptions(source, _IO_BUFFER_BYTES, lambda _: None),
+            plan,
+            scope=KeyScope(certificate.seed),
+            memory_bytes=_MEMORY_BYTES,
+            judges=engine(plan.size).judges,
+        )
+    yield from map(str, found.violations)

@@ -1,0 +1,80 @@
+"""The digest of records: equal to a plain one, in any batches, with either decoder."""
+
+import struct
+from hashlib import sha256
+
+import pytest
+
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.compression import Codec
+from cordwood.records.decoder import Decoder
+from cordwood.records.kernels.kernel_decoder import KernelDecoder
+from cordwood.records.plain_decoder import PlainDecoder
+from cordwood.workbench.record_digest import STREAMS, digest_records
+from tests.unit.compaction.compaction_samples import marker
+from tests.unit.storage.reader_samples import directory, reader
+
+ROWS = (
+    (0, 10, b"a", b"1", ()),
+    (1, 11, None, b"", (("h", b"x"), ("i", None))),
+    (2, 12, b"", None, ()),
+    (5, 9, b"long key", b"v" * 300, (("", b""),)),
+)
+
+
+def batches(*splits: int, codec: Codec = Codec.NONE) -> bytes:
+    """Return the rows in batches that begin at these rows."""
+    out = b""
+    for start, end in zip((0, *splits), (*splits, len(ROWS)), strict=True):
+        builder = BatchBuilder(BatchFields(base_offset=ROWS[start][0], codec=codec))
+        for offset, time, key, value, headers in ROWS[start:end]:
+            builder.append(key, value, timestamp=time, headers=headers, offset=offset)
+        out += bytes(builder.build())
+    return out
+
+
+def plain_digest() -> str:
+    """Return the digest as the module describes it, row by row."""
+    streams = [b""] * STREAMS
+    for offset, time, key, value, headers in ROWS:
+        streams[0] += struct.pack("<q", offset)
+        streams[1] += struct.pack("<q", time)
+        for at, data in ((2, key), (4, value)):
+            streams[at] += struct.pack("<i", -1 if data is None else len(data))
+            streams[at + 1] += data or b""
+        streams[6] += struct.pack("<i", len(headers))
+        for name, data in headers:
+            streams[7] += struct.pack("<i", len(name))
+            streams[8] += name.encode()
+            streams[9] += struct.pack("<i", -1 if data is None else len(data))
+            streams[10] += data or b""
+    return sha256(b"".join(sha256(each).digest() for each in streams)).hexdigest()
+
+
+@pytest.mark.parametrize("decoder", (PlainDecoder(), KernelDecoder()), ids=("plain", "kernels"))
+@pytest.mark.parametrize("splits", ((), (2,), (1, 2, 3)))
+@pytest.mark.parametrize("codec", (Codec.NONE, Codec.ZSTD))
+def test_digest_does_not_depend_on_batches(
+    decoder: Decoder, splits: tuple[int, ...], codec: Codec
+) -> None:
+    files = directory(log=batches(*splits, codec=codec) + marker(6, is_commit=False))
+
+    found = digest_records(reader(files), start=0, end=7, decoder=decoder)
+
+    assert (found.sha256, found.records, found.tombstones) == (plain_digest(), 4, 1)
+
+
+def test_digest_ends_before_its_end() -> None:
+    whole, part = (
+        digest_records(reader(directory(log=batches())), start=0, end=end, decoder=PlainDecoder())
+        for end in (6, 5)
+    )
+
+    assert (whole.records, part.records) == (4, 3)
+    assert whole.sha256 != part.sha256
+
+
+def test_digest_of_no_records_is_that_of_empty_streams() -> None:
+    found = digest_records(reader(directory(log=b"")), start=0, end=0, decoder=PlainDecoder())
+
+    assert found.sha256 == sha256(sha256().digest() * STREAMS).hexdigest()
