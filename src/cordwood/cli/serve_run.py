@@ -27,8 +27,8 @@ from cordwood.broker.process.freed_memory import CHECK_MS, FreedMemory, system_m
 from cordwood.broker.process.process_tuning import (
     exempt_from_gc,
     keep_freed_memory,
+    replace_full_collections,
     shorten_switches,
-    space_out_full_collections,
 )
 from cordwood.broker.process.stack_dump import log_stacks
 from cordwood.broker.services import BrokerServices
@@ -70,7 +70,7 @@ def serve(properties: str | None, overrides: Sequence[str], *, signals: StopSign
     signal.signal(signal.SIGQUIT, _log_stacks)
     keep_freed_memory()
     shorten_switches()
-    space_out_full_collections()
+    replace_full_collections()
     by_default = SettingSource("default of the command", {"log.dirs": absolute_path(DEFAULT_DATA)})
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:

@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from cordwood.broker.process.freed_memory import (
+    CHECKS_PER_COLLECTION,
     GROWTH_BYTES,
     QUIET_S,
     FreedMemory,
@@ -35,13 +36,16 @@ class Process:
     """A process whose measurements a test sets."""
 
     def __init__(self) -> None:
-        self.resident, self.used_s, self.trims = START, 0.0, 0
+        self.resident, self.used_s, self.trims, self.collections = START, 0.0, 0, 0
 
     def memory(self) -> ProcessMemory:
-        return ProcessMemory(lambda: self.resident, lambda: self.used_s, self._trim)
+        return ProcessMemory(lambda: self.resident, lambda: self.used_s, self._trim, self._collect)
 
     def _trim(self) -> None:
         self.trims += 1
+
+    def _collect(self) -> None:
+        self.collections += 1
 
 
 def test_quiet_broker_that_has_grown_is_trimmed_once() -> None:
@@ -76,6 +80,22 @@ def test_broker_that_works_or_has_hardly_grown_keeps_its_memory(growth: int, use
     freed.check()
 
     assert process.trims == 0
+
+
+def test_broker_collects_all_garbage_in_the_first_quiet_moment_of_each_hour() -> None:
+    process = Process()
+    freed = FreedMemory(InlineWorker(), process.memory())
+    counts = list[int]()
+
+    for _ in range(CHECKS_PER_COLLECTION):
+        process.used_s += QUIET_S
+        freed.check()
+    counts.append(process.collections)
+    for _ in range(CHECKS_PER_COLLECTION + 1):
+        freed.check()
+        counts.append(process.collections)
+
+    assert (counts[:3], counts[-2:]) == ([0, 1, 1], [1, 2])
 
 
 @pytest.mark.skipif(system_memory() is None, reason="needs glibc")

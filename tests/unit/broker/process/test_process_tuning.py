@@ -5,6 +5,7 @@ import gc
 import platform
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -12,10 +13,12 @@ import pytest
 from cordwood.broker.process.process_tuning import (
     MIDDLE_COLLECTIONS,
     SWITCH_INTERVAL_S,
+    OldObjects,
+    collect_all,
     exempt_from_gc,
     keep_freed_memory,
+    replace_full_collections,
     shorten_switches,
-    space_out_full_collections,
 )
 
 # Frames of 1 MB, one after the other; a page is 4 KB, so each newly mapped frame faults 256 times.
@@ -29,6 +32,13 @@ for _ in range(100):
     bytearray(1 << 20), bytearray(1 << 20)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
+
+
+class Cycle:
+    """An object that only the garbage collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
 
 
 @pytest.fixture(autouse=True)
@@ -47,14 +57,43 @@ def test_threads_switch_soon_after_a_request_for_the_lock() -> None:
     assert after == pytest.approx(SWITCH_INTERVAL_S)
 
 
-def test_full_collections_are_rarer_and_the_others_are_not() -> None:
-    before = gc.get_threshold()
+def test_full_collections_are_replaced_and_the_others_are_not() -> None:
+    before, calls = gc.get_threshold(), [*gc.callbacks]
 
-    space_out_full_collections()
+    replace_full_collections()
 
-    after = gc.get_threshold()
+    after, added = gc.get_threshold(), gc.callbacks[len(calls) :]
     gc.set_threshold(*before)
-    assert after == (*before[:2], MIDDLE_COLLECTIONS)
+    gc.callbacks[:] = calls
+    assert after[:2] == before[:2]
+    assert after[2] >= 1_000_000_000
+    assert [type(each) for each in added] == [OldObjects]
+
+
+def test_survivors_of_many_middle_collections_are_exempt() -> None:
+    old, counts = OldObjects(), list[int]()
+
+    for generation in (0, 2, *[1] * MIDDLE_COLLECTIONS):
+        counts.append(gc.get_freeze_count())
+        old("start", {"generation": generation})
+        old("stop", {"generation": generation})
+
+    assert len({*counts}) == 1
+    assert gc.get_freeze_count() > counts[0]
+
+
+def test_full_collection_frees_cycles_of_exempt_objects() -> None:
+    cycle = Cycle()
+    gone = weakref.ref(cycle)
+    gc.freeze()
+    del cycle
+
+    gc.collect()
+    before = gone()
+    del before
+    collect_all()
+
+    assert gone() is None
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
