@@ -14,7 +14,7 @@ from cordwood.storage.manager.log_checkpoints import LOGS_PER_TURN
 from cordwood.storage.manager.log_manager import LogManager
 
 _END: Final = object()
-_TURN_MS: Final = 5
+_TURN_MS: Final = 2
 
 
 class LogSweep:
