@@ -4,7 +4,7 @@ Kafka: the `handle...Txn` methods of `KafkaApis`. A request with several transac
 divided by their coordinators; each part has its own result.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from cordwood.broker.handlers.request_client import client_of
@@ -43,10 +43,12 @@ async def add_partitions_to_txn(
     client = client_of(context)
     if context.api_version < _FIRST_WITH_MANY:
         part = request
+        request.topics = _distinct(request.topics)
         topics = await _added(broker, client, part, topics=request.topics, turns=turns)
         return AddPartitionsToTxnResponse(results_by_topic=topics)
     results = list[AddPartitionsToTxnResult]()
     async for each in turns.of(request.transactions):
+        each.topics = _distinct(each.topics)
         part = AddPartitionsToTxnRequest(transactions=[each])
         topics = await _added(broker, client, part, topics=each.topics, turns=turns)
         results.append(
@@ -66,7 +68,8 @@ async def _added(
     """Add the partitions of one transaction."""
     missing = await _missing(broker.metadata.image, topics, turns)
     if missing:
-        return _failed(topics, OperationNotAttemptedError.code, missing=missing)
+        code = OperationNotAttemptedError.code
+        return await _failed(topics, code, missing=missing, turns=turns)
     transactional_id = (
         part.transactions[0].transactional_id if part.transactions else part.transactional_id
     )
@@ -79,7 +82,7 @@ async def _added(
             answer=AddPartitionsToTxnResponse,
         )
     except KafkaError as error:
-        return _failed(topics, error.code)
+        return await _failed(topics, error.code, missing=(), turns=turns)
     if part.transactions:
         return response.results_by_transaction[0].topic_results
     return response.results_by_topic
@@ -99,14 +102,14 @@ async def _missing(
     return missing
 
 
-def _failed(
+async def _failed(
     topics: Iterable[AddPartitionsToTxnTopic],
     code: int,
     *,
-    missing: Iterable[tuple[str, int]] = (),
+    missing: Collection[tuple[str, int]],
+    turns: LoopTurns,
 ) -> list[AddPartitionsToTxnTopicResult]:
     """Return the result of a transaction that is not changed."""
-    unknown = frozenset(missing)
     return [
         AddPartitionsToTxnTopicResult(
             name=topic.name,
@@ -114,14 +117,22 @@ def _failed(
                 AddPartitionsToTxnPartitionResult(
                     partition_index=number,
                     partition_error_code=UnknownTopicOrPartitionError.code
-                    if (topic.name, number) in unknown
+                    if (topic.name, number) in missing
                     else code,
                 )
-                for number in topic.partitions
+                async for number in turns.of(topic.partitions)
             ],
         )
-        for topic in topics
+        async for topic in turns.of(topics)
     ]
+
+
+def _distinct(topics: Iterable[AddPartitionsToTxnTopic]) -> list[AddPartitionsToTxnTopic]:
+    """Return each topic once, with each partition once, as Kafka answers."""
+    found = dict[str, dict[int, None]]()
+    for topic in topics:
+        found.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions))
+    return [AddPartitionsToTxnTopic(name=name, partitions=[*found[name]]) for name in found]
 
 
 async def add_offsets_to_txn(

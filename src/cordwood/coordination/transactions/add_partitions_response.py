@@ -64,26 +64,33 @@ def result_of(
     transaction: AddPartitionsToTxnTransaction, codes: PartitionCodes | int
 ) -> AddPartitionsToTxnResult:
     """Return the result of one transaction, from one code or from those of its partitions."""
-    one = codes if isinstance(codes, int) else 0
-    several = {} if isinstance(codes, int) else codes
     return AddPartitionsToTxnResult(
         transactional_id=transaction.transactional_id,
         topic_results=[
             AddPartitionsToTxnTopicResult(
-                name=topic.name,
-                results_by_partition=[
-                    AddPartitionsToTxnPartitionResult(
-                        partition_index=each,
-                        partition_error_code=several.get(_partition(topic.name, each), 0)
-                        if several
-                        else one,
-                    )
-                    for each in topic.partitions
-                ],
+                name=topic.name, results_by_partition=_results(topic, codes)
             )
             for topic in transaction.topics
         ],
     )
+
+
+def _results(
+    topic: AddPartitionsToTxnTopic, codes: PartitionCodes | int
+) -> list[AddPartitionsToTxnPartitionResult]:
+    if isinstance(codes, int) or not codes:
+        code = codes if isinstance(codes, int) else 0
+        return [
+            AddPartitionsToTxnPartitionResult(partition_index=each, partition_error_code=code)
+            for each in topic.partitions
+        ]
+    return [
+        AddPartitionsToTxnPartitionResult(
+            partition_index=each,
+            partition_error_code=codes.get(_partition(topic.name, each), 0),
+        )
+        for each in topic.partitions
+    ]
 
 
 def response_of(

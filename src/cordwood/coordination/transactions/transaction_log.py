@@ -8,6 +8,7 @@ The partitions are null in the state Empty; other states have a list, which may 
 writes the topics in the order of a hash map, this module in the order of their names.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import repeat
 from typing import Final, cast
@@ -88,15 +89,17 @@ def partitions_of_topics(topics: Iterable[tuple[str, Iterable[int]]]) -> frozens
     found = set[TopicPartition]()
     for topic, numbers in topics:
         typed = cast("Iterable[PartitionId]", numbers)
-        found.update(map(TopicPartition, repeat(TopicName(topic)), typed))
+        # Without the constructor of named tuples, which is a function of Python.
+        pairs = zip(repeat(TopicName(topic)), typed)
+        found.update(map(tuple.__new__, repeat(TopicPartition), pairs))
     return frozenset(found)
 
 
 def topics_of_partitions(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
     """Return the topics of partitions with their numbers, both in order."""
-    topics = dict[str, list[int]]()
+    topics = defaultdict[str, list[int]](list)
     for topic, number in partitions:
-        topics.setdefault(topic, []).append(number)
+        topics[topic].append(number)
     return [(topic, sorted(topics[topic])) for topic in sorted(topics)]
 
 

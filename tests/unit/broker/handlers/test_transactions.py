@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.broker.handlers.group_offsets import offset_fetch
 from cordwood.broker.handlers.transactions import add_partitions_to_txn
+from cordwood.broker.loop_turns import TurnQueue
 from cordwood.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -13,6 +14,7 @@ from cordwood.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFe
 from tests.unit.broker.broker_samples import BrokerHarness, run
 from tests.unit.broker.coordinators.coordinator_samples import TRANSACTION, coordinating, locate
 from tests.unit.broker.handlers.transaction_samples import TransactionalProducerOf
+from tests.unit.broker.test_loop_turns import SteppingClock, turns_of
 
 
 async def begun(harness: BrokerHarness, *, version: int = 11) -> TransactionalProducerOf:
@@ -210,3 +212,62 @@ def test_transaction_that_times_out_is_aborted_by_the_clock_of_the_logs() -> Non
             return before, producer.bounds(), await producer.end()
 
     assert run(scene()) == ((0, 1), (2, 2), 90)
+
+
+def added_once(*topics: AddPartitionsToTxnTopic) -> list[tuple[str, list[tuple[int, int]]]]:
+    """Add partitions to a new transaction; return the results."""
+
+    async def scene() -> list[tuple[str, list[tuple[int, int]]]]:
+        async with coordinating() as harness:
+            producer = await begun(harness)
+            request = AddPartitionsToTxnRequest(
+                transactional_id="t",
+                producer_id=producer.id,
+                producer_epoch=producer.epoch,
+                topics=[*topics],
+            )
+            answer = await add_partitions_to_txn(harness.broker, harness.context(3), request)
+            return [
+                (
+                    each.name,
+                    [
+                        (one.partition_index, one.partition_error_code)
+                        for one in each.results_by_partition
+                    ],
+                )
+                for each in answer.results_by_topic
+            ]
+
+    return run(scene())
+
+
+def test_partition_that_is_named_twice_is_added_and_answered_once() -> None:
+    first = AddPartitionsToTxnTopic(name="orders", partitions=[1, 1, 0])
+    second = AddPartitionsToTxnTopic(name="orders", partitions=[1])
+
+    assert added_once(first, second) == [("orders", [(1, 0), (0, 0)])]
+
+
+def test_missing_partition_fails_the_others_of_its_transaction() -> None:
+    orders = AddPartitionsToTxnTopic(name="orders", partitions=[0, 9])
+
+    assert added_once(orders) == [("orders", [(0, 55), (9, 3)])]
+
+
+def test_results_of_many_missing_partitions_are_made_in_turns() -> None:
+    async def scene() -> int:
+        async with coordinating() as harness:
+            producer = await begun(harness)
+            request = AddPartitionsToTxnRequest(
+                transactional_id="t",
+                producer_id=producer.id,
+                producer_epoch=producer.epoch,
+                topics=[AddPartitionsToTxnTopic(name="none", partitions=[*range(200)])],
+            )
+            harness.broker.turns = TurnQueue(SteppingClock())
+            return await turns_of(
+                add_partitions_to_txn(harness.broker, harness.context(3), request)
+            )
+
+    checked_in, made_in = 20, 20
+    assert run(scene()) > checked_in + made_in - 5
