@@ -123,6 +123,9 @@ func (m *franzMember) change(partitions map[string][]int32, isAdded bool) {
 }
 
 func franzJoin(q question) (any, error) {
+	if q.Protocol == "consumer" && q.Instance != "" {
+		return nil, cannot("does not release the instance id of a member of the new protocol")
+	}
 	member := &franzMember{topic: q.Topic, assigned: map[int32]bool{}}
 	client, err := kgo.NewClient(member.options(q)...)
 	if err != nil {

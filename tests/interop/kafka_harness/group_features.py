@@ -140,26 +140,35 @@ def _share(protocol: str) -> Check:
     return check
 
 
-def _static(client: Client, place: Place) -> None:
-    def membership(instance: str) -> Membership:
-        return Membership(group=place.topic, topic=place.topic, instance=instance)
+def _static(protocol: str) -> Check:
+    def check(client: Client, place: Place) -> None:
+        def join(instance: str) -> Member:
+            return client.join(
+                Membership(
+                    group=place.topic, topic=place.topic, protocol=protocol, instance=instance
+                )
+            )
 
-    _create_wide(place)
-    with ExitStack() as stack:
-        returns, stays = client.join(membership("returns")), client.join(membership("stays"))
-        stack.callback(stays.leave)
-        before = Polls(returns, stays)
-        before.until_shared(2, 2)
+        _create_wide(place)
+        with ExitStack() as stack:
+            returns, stays = join("returns"), join("stays")
+            stack.callback(stays.leave)
+            before = Polls(returns, stays)
+            before.until_shared(2, 2)
 
-        returns.leave()
-        returned = client.join(membership("returns"))
-        stack.callback(returned.leave)
-        after = Polls(returned, stays)
-        after.until(lambda: bool(after.assigned[0]))
+            returns.leave()
+            returned = join("returns")
+            stack.callback(returned.leave)
+            after = Polls(returned, stays)
+            after.until(lambda: bool(after.assigned[0]))
 
-        assert after.assigned == before.assigned
-        assert all(each == before.assigned[1] for each in after.history[1])
-        assert _described(place)["instances"] == ["returns", "stays"]
+            assert after.assigned == before.assigned
+            assert all(each == before.assigned[1] for each in after.history[1])
+            described = _described(place)
+            assert described["instances"] == ["returns", "stays"]
+            assert str(described["type"]).lower() == protocol
+
+    return check
 
 
 def _cooperate(client: Client, place: Place) -> None:
@@ -223,7 +232,8 @@ GROUP_FEATURES: Final = (
     Feature(title="members share partitions, and take over", check=_share("classic")),
     Feature(title="the same with the new protocol (KIP-848)", check=_share("consumer")),
     Feature(title="cooperative rebalancing", check=_cooperate),
-    Feature(title="a static member returns", check=_static),
+    Feature(title="a static member returns", check=_static("classic")),
+    Feature(title="a static member of the new protocol returns", check=_static("consumer")),
     Feature(title="groups listed, described, deleted", check=_groups),
     Feature(title="offsets of a group shown and changed", check=_offsets),
     Feature(title="offsets of a group deleted", check=_offsets_deleted),
