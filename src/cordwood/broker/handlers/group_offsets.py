@@ -5,6 +5,7 @@ Kafka: `KafkaApis.handleOffsetCommitRequest`, `handleTxnOffsetCommitRequest`,
 each partition, unless the response has a place for it.
 """
 
+from collections.abc import Iterable
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ from cordwood.core.errors import (
     KafkaError,
 )
 from cordwood.core.types import NO_OFFSET
+from cordwood.core.uuids import Uuid
 from cordwood.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -198,7 +200,11 @@ def _txn_code(error: KafkaError, version: int) -> int:
 async def offset_fetch(
     broker: BrokerServices, context: RequestContext, request: OffsetFetchRequest
 ) -> OffsetFetchResponse:
-    """Return the committed offsets of one group, from version 8 on of several."""
+    """Return the committed offsets of one group, from version 8 on of several.
+
+    A group that is named twice is answered once, and so is a partition: metadata of 4 KiB could be
+    repeated 49,000 times.
+    """
     if context.api_version < _FIRST_FETCH_OF_GROUPS:
         single = OffsetFetchRequestGroup(group_id=request.group_id, topics=request.topics)
         try:
@@ -207,7 +213,7 @@ async def offset_fetch(
             return _failed_fetch(request, error.code, version=context.api_version)
         return OffsetFetchResponse(topics=found.topics, error_code=found.error_code)
     groups = list[OffsetFetchResponseGroup]()
-    async for each in LoopTurns(broker.turns).of(request.groups):
+    async for each in LoopTurns(broker.turns).of(_distinct_groups(request.groups)):
         try:
             groups.append(await _fetch_group(broker, context, request, group=each))
         except KafkaError as error:
@@ -225,9 +231,10 @@ async def _fetch_group(
     group: OffsetFetchRequestGroup,
 ) -> OffsetFetchResponseGroup:
     """Return the offsets of one group; those of many partitions in several turns."""
-    wanted = group.topics
-    if wanted is None:
+    if group.topics is None:
         wanted = _all_topics(broker, group.group_id)
+    else:
+        wanted = group.topics = _distinct_fetched(group.topics)
     if are_few(wanted, _FETCHED):
         return await _fetch(broker, context, request, group=group, is_part_of_all=False)
     found = OffsetFetchResponseGroup(group_id=group.group_id, topics=[])
@@ -241,6 +248,32 @@ async def _fetch_group(
             return answer
         join(found.topics, answer.topics, "name", "topic_id")
     return found
+
+
+def _distinct_groups(groups: Iterable[OffsetFetchRequestGroup]) -> list[OffsetFetchRequestGroup]:
+    """Return each group once, with the topics of all its entries, for the member of the first."""
+    found = dict[str, OffsetFetchRequestGroup]()
+    for each in groups:
+        first = found.setdefault(each.group_id, each)
+        if first is each or first.topics is None:
+            continue
+        if each.topics is None:
+            first.topics = None
+        else:
+            first.topics += each.topics
+    return [*found.values()]
+
+
+def _distinct_fetched(topics: Iterable[OffsetFetchRequestTopic]) -> list[OffsetFetchRequestTopic]:
+    """Return each topic once, with each partition once."""
+    found = dict[tuple[str, Uuid], OffsetFetchRequestTopic]()
+    for each in topics:
+        first = found.setdefault((each.name, each.topic_id), each)
+        if first is not each:
+            first.partition_indexes += each.partition_indexes
+    for each in found.values():
+        each.partition_indexes = [*dict.fromkeys(each.partition_indexes)]
+    return [*found.values()]
 
 
 def _all_topics(broker: BrokerServices, group_id: str) -> list[OffsetFetchRequestTopic]:

@@ -253,3 +253,50 @@ def test_every_partition_has_the_error_of_a_commit() -> None:
             return await commit(harness, 7), await delete(harness)
 
     assert run(scene()) == ([16, 16], (16, []))
+
+
+def fetched(
+    *groups: OffsetFetchRequestGroup, topics: list[OffsetFetchRequestTopic] | None = None
+) -> list[tuple[str, list[tuple[str, list[int]]]]]:
+    """Fetch after commits of both partitions; return the partitions of the response."""
+
+    async def scene() -> OffsetFetchResponse:
+        async with coordinating() as harness:
+            await locate(harness)
+            await commit(harness, 7)
+            version = 9 if groups else 7
+            request = OffsetFetchRequest(group_id="g", topics=topics, groups=[*groups])
+            return await group_offsets.offset_fetch(
+                harness.broker, harness.context(version), request
+            )
+
+    answer = run(scene())
+    found = [(each.group_id, each.topics) for each in answer.groups] or [("g", answer.topics)]
+    return [
+        (
+            name,
+            [
+                (each.name, [one.partition_index for one in each.partitions])
+                for each in answer_topics
+            ],
+        )
+        for name, answer_topics in found
+    ]
+
+
+def of_orders(*partitions: int) -> OffsetFetchRequestTopic:
+    return OffsetFetchRequestTopic(name="orders", partition_indexes=[*partitions])
+
+
+def test_group_that_is_named_twice_is_answered_once() -> None:
+    """One group with all its offsets could be repeated 49,000 times in one response."""
+    first = OffsetFetchRequestGroup(group_id="g", topics=[of_orders(0)])
+    second = OffsetFetchRequestGroup(group_id="g", topics=[of_orders(1, 0)])
+    every = OffsetFetchRequestGroup(group_id="g", topics=None)
+
+    assert fetched(first, second) == [("g", [("orders", [0, 1])])]
+    assert fetched(first, every, every) == [("g", [("orders", [0])])]
+
+
+def test_partition_that_is_named_twice_is_answered_once() -> None:
+    assert fetched(topics=[of_orders(1, 0, 1), of_orders(0)]) == [("g", [("orders", [1, 0])])]
