@@ -295,7 +295,7 @@ def test_group_that_is_named_twice_is_answered_once() -> None:
     every = OffsetFetchRequestGroup(group_id="g", topics=None)
 
     assert fetched(first, second) == [("g", [("orders", [0, 1])])]
-    assert fetched(first, every, every) == [("g", [("orders", [0])])]
+    assert fetched(first, every, every) == [("g", [("orders", [0, 1])])]
 
 
 def test_partition_that_is_named_twice_is_answered_once() -> None:
