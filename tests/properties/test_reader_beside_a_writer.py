@@ -60,6 +60,9 @@ class WatchedSource:
     def list(self) -> list[str]:
         return self._after_the_owner().list()
 
+    def changed_ms(self) -> int | None:
+        return self._after_the_owner().changed_ms()
+
     def stat(self, name: str) -> FileStat:
         return self._after_the_owner().stat(name)
 

@@ -271,6 +271,12 @@ class SegmentSource(Protocol):
         FileNotFoundError if the source no longer exists.
         """
 
+    def changed_ms(self) -> int | None:
+        """Return the time at which a file was last created, renamed or removed.
+
+        None if it is not known. FileNotFoundError if the source no longer exists.
+        """
+
     def stat(self, name: str) -> FileStat:
         """Look up a name and return size, time and kind; FileNotFoundError if it does not exist."""
 

@@ -82,6 +82,9 @@ class ZeroFillingSource:
     def list(self) -> list[str]:
         return self._source.list()
 
+    def changed_ms(self) -> int | None:
+        return self._source.changed_ms()
+
     def stat(self, name: str) -> FileStat:
         return self._source.stat(name)
 

@@ -52,6 +52,9 @@ class EndlessPattern:
     def list(self) -> list[str]:
         return sorted(self._files)
 
+    def changed_ms(self) -> int | None:
+        return None
+
     def stat(self, name: str) -> FileStat:
         return FileStat(self._files[name][0], TimestampMs(0), FileKind.FILE)
 

@@ -36,6 +36,9 @@ class DirectorySource:
     def list(self) -> list[str]:
         return self._files.list(self.path, FileKind.FILE)
 
+    def changed_ms(self) -> int | None:
+        return self._files.stat(self.path).modified_ms or None
+
     def stat(self, name: str) -> FileStat:
         self._close(name)
         return self._files.stat(f"{self.path}/{name}")

@@ -8,6 +8,10 @@ change, it looks up the next offset again in the present files. The result:
 - Each batch is as it was in the log at some time during the read.
 - A truncation during the read ends it, or the read continues with the batches written since.
 
+A walk lists the directory once, and goes from segment to segment by this listing. It lists again
+after a change, and at the end. It also lists again if offsets are missing between two segments, and
+files were created or removed since: a segment may be there that the listing does not have.
+
 The bounds of the log:
 
     start   the log start checkpoint of the log directory, or the first segment's base offset
@@ -16,6 +20,7 @@ The bounds of the log:
 Damage before the end raises CorruptMessageError with file, position and offset.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -166,7 +171,7 @@ class PartitionReader:
 
     def find(self, offset: int) -> FoundBatch | None:
         """Return the first batch whose last offset is `offset` or above; None at the log end."""
-        walk = self.retry_on_change(lambda: self._walk_from(offset))
+        walk = self.retry_on_change(lambda: self.walk().segment_from(offset))
         return None if walk is None else FoundBatch(walk.first, walk.segment)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
@@ -178,7 +183,11 @@ class PartitionReader:
 
         Only headers are read. The default `end` is the log end at the beginning of the read.
         """
-        return self._follow(start, end, SegmentWalk.batches)
+        return self.walk().batches(start, end)
+
+    def walk(self) -> "PartitionWalk":
+        """Return a walk, for several reads with one listing of the directory."""
+        return PartitionWalk(self)
 
     def buffers(
         self,
@@ -193,13 +202,7 @@ class PartitionReader:
         The decoder checks the checksums. The bytes of a run are valid until the next run, unless
         `is_kept` is set.
         """
-        limit = max(max_bytes, LARGEST_HEADER)
-        window = None if is_kept else bytearray(limit)
-
-        def runs(walk: SegmentWalk, end_offset: int) -> Iterator[SegmentBatchRun]:
-            return walk.runs(end_offset, limit, window=window)
-
-        return self._follow(start, end, runs)
+        return self.walk().buffers(start, end, max_bytes=max_bytes, is_kept=is_kept)
 
     def gaps(self, start: int = 0, end: int | None = None) -> Iterator[OffsetGap]:
         """Yield the gaps between `start` and `end`, with their cause."""
@@ -224,31 +227,6 @@ class PartitionReader:
 
     # -- implementation
 
-    def _follow(
-        self,
-        start: int,
-        end: int | None,
-        read: Callable[[SegmentWalk, int], Iterator[Item]],
-    ) -> Iterator[Item]:
-        """Yield items from segment to segment; after a change, look up the next offset again."""
-        bounds = self.offsets()
-        offset = max(start, bounds.log_start)
-        end = bounds.log_end if end is None else end
-        limit = _RetryLimit(self.source.path)
-        while offset < end:
-            try:
-                walk = self._walk_from(offset)
-                if walk is None or is_beyond(walk.first, end, after=offset):
-                    return
-                for item in read(walk, end):
-                    yield item
-                    offset = item.next_offset
-                    limit.reset()
-            except (FileNotFoundError, SegmentChangedError) as error:
-                limit.count_change(error)
-            except CorruptMessageError as error:
-                limit.count_corrupt_read(error)
-
     def _listed(self) -> list[ListedSegment]:
         def next_offset(swapped: ListedSegment) -> int:
             return find_end(open_segment(self.source, swapped, is_last=False).view)[1]
@@ -258,16 +236,6 @@ class PartitionReader:
     def _opened(self, listed: list[ListedSegment]) -> Iterator[ReaderSegment]:
         for each in listed:
             yield open_segment(self.source, each, is_last=each is listed[-1])
-
-    def _walk_from(self, offset: int) -> SegmentWalk | None:
-        """Return a walk from the first batch with `offset` or a later one; None at the log end."""
-        listed = self._listed()
-        above = sum(each.base_offset <= offset for each in listed)
-        for segment in self._opened(listed[max(0, above - 1) :]):
-            first = segment.find(offset)
-            if first is not None:
-                return SegmentWalk(segment, first)
-        return None
 
     def _offsets(self) -> ReaderOffsets:
         listed = self._listed()
@@ -301,3 +269,107 @@ class PartitionReader:
             if found is not None:
                 return found
         return None
+
+
+class _Listing:
+    """The segments of one listing, and when the directory had last changed before it."""
+
+    __slots__ = ("_bases", "_changed_ms", "segments")
+
+    def __init__(self, source: SegmentSource, list_now: Callable[[], list[ListedSegment]]) -> None:
+        self._changed_ms = source.changed_ms()
+        self.segments = list_now()
+        self._bases = [each.base_offset for each in self.segments]
+
+    def place_of(self, offset: int) -> int:
+        """Return the number of the segment that has an offset, or of the first one."""
+        return max(0, bisect_right(self._bases, offset) - 1)
+
+    def is_current(self, source: SegmentSource) -> bool:
+        """Return whether no file was created, renamed or removed since."""
+        return self._changed_ms is not None and source.changed_ms() == self._changed_ms
+
+
+class PartitionWalk:
+    """Reads of a partition, in any number, with one listing of its directory."""
+
+    __slots__ = ("_bounds", "_listing", "_reader")
+
+    def __init__(self, reader: PartitionReader) -> None:
+        self._reader = reader
+        self._listing: _Listing | None = None
+        self._bounds: ReaderOffsets | None = None
+
+    def batches(self, start: int = 0, end: int | None = None) -> Iterator[FoundBatch]:
+        """Yield batches; see `PartitionReader.batches`."""
+        return self._follow(start, end, SegmentWalk.batches)
+
+    def buffers(
+        self,
+        start: int = 0,
+        end: int | None = None,
+        *,
+        max_bytes: int = RUN_BYTES,
+        is_kept: bool = False,
+    ) -> Iterator[SegmentBatchRun]:
+        """Yield runs of batches; see `PartitionReader.buffers`."""
+        limit = max(max_bytes, LARGEST_HEADER)
+        window = None if is_kept else bytearray(limit)
+
+        def runs(walk: SegmentWalk, end_offset: int) -> Iterator[SegmentBatchRun]:
+            return walk.runs(end_offset, limit, window=window)
+
+        return self._follow(start, end, runs)
+
+    def segment_from(self, offset: int) -> SegmentWalk | None:
+        """Return a walk from the first batch with `offset` or a later one; None at the log end."""
+        listing, self._listing = self._listing, None  # an error leaves no listing
+        found = None if listing is None else self._find(listing, offset)
+        if listing is None or not self._is_certain(listing, found, offset):
+            listing = _Listing(self._reader.source, self._reader.list_segments)
+            found = self._find(listing, offset)
+        self._listing = listing
+        return found
+
+    def _is_certain(self, listing: _Listing, found: SegmentWalk | None, offset: int) -> bool:
+        """Return whether no segment that is not in the listing can have the offset."""
+        if found is None:
+            return False
+        return found.first.base_offset == offset or listing.is_current(self._reader.source)
+
+    def _find(self, listing: _Listing, offset: int) -> SegmentWalk | None:
+        segments = listing.segments
+        for each in segments[listing.place_of(offset) :]:
+            segment = open_segment(self._reader.source, each, is_last=each is segments[-1])
+            first = segment.find(offset)
+            if first is not None:
+                return SegmentWalk(segment, first)
+        return None
+
+    def _follow(
+        self,
+        start: int,
+        end: int | None,
+        read: Callable[[SegmentWalk, int], Iterator[Item]],
+    ) -> Iterator[Item]:
+        """Yield items from segment to segment; after a change, look up the next offset again."""
+        if self._bounds is None:
+            self._bounds = self._reader.offsets()
+        offset = max(start, self._bounds.log_start)
+        end = self._bounds.log_end if end is None else end
+        limit = _RetryLimit(self._reader.source.path)
+        while offset < end:
+            try:
+                walk = self.segment_from(offset)
+                if walk is None or is_beyond(walk.first, end, after=offset):
+                    return
+                for item in read(walk, end):
+                    yield item
+                    offset = item.next_offset
+                    limit.reset()
+            except (FileNotFoundError, SegmentChangedError) as error:
+                self._listing = None
+                limit.count_change(error)
+            except CorruptMessageError as error:
+                self._listing = None
+                limit.count_corrupt_read(error)

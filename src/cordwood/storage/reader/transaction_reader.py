@@ -46,12 +46,14 @@ class ReplayResult(NamedTuple):
 class TransactionReader:
     """Transactions for one read up to the log end at its start; results per segment are cached."""
 
-    __slots__ = ("_aborted", "_reader", "_segments", "_undecided", "log_end")
+    __slots__ = ("_aborted", "_bases", "_reader", "_segments", "_undecided", "_walk", "log_end")
 
     def __init__(self, reader: PartitionReader) -> None:
         self.log_end = reader.offsets().log_end
         self._reader = reader
         self._segments = reader.list_segments()
+        self._bases = [each.base_offset for each in self._segments]
+        self._walk = reader.walk()
         self._aborted: dict[int, tuple[AbortedTxn, ...]] = {}
         self._undecided: dict[int, OpenTransactions] = {}
 
@@ -77,7 +79,7 @@ class TransactionReader:
         `end_offset` is not included.
         """
         found: list[AbortedTxn] = []
-        bases = [each.base_offset for each in self._segments]
+        bases = self._bases
         for number in range(max(0, bisect_right(bases, first_offset) - 1), len(bases)):
             entries = self._aborted_in(number)
             begin = bisect_left(entries, first_offset, key=lambda entry: entry.last_offset)
@@ -122,12 +124,12 @@ class TransactionReader:
 
     def _is_marked(self, entry: AbortedTxn) -> bool:
         """Return whether the log has a marker of the entry's producer at its last offset."""
-        found = self._reader.find(entry.last_offset)
+        walk = self._reader.retry_on_change(lambda: self._walk.segment_from(entry.last_offset))
         return (
-            found is not None
-            and found.header.is_control
-            and found.header.base_offset == entry.last_offset
-            and found.header.producer_id == entry.producer_id
+            walk is not None
+            and walk.first.is_control
+            and walk.first.base_offset == entry.last_offset
+            and walk.first.producer_id == entry.producer_id
         )
 
     def _read_up_to(self, number: int) -> None:
@@ -174,7 +176,7 @@ class TransactionReader:
     def _replay(self, start: int, end: int, undecided: OpenTransactions) -> ReplayResult:
         """Read headers and markers of a part at whose start `undecided` were open."""
         open_, aborted = dict(undecided), []
-        for found in self._reader.batches(start, end):
+        for found in self._walk.batches(start, end):
             entry = _follow(found, open_)
             if entry is not None:
                 aborted.append(entry)

@@ -160,6 +160,64 @@ def test_reading_continues_in_the_replacement_of_a_segment() -> None:
     assert found == [[(0, 1)], [(2, 2)]]
 
 
+class CountingSource(DirectorySource):
+    """A source that counts its listings, and has a time of the last change."""
+
+    def __init__(self, files: MemoryFiles, changed_ms: int | None) -> None:
+        super().__init__(files, DIRECTORY)
+        self.changed = changed_ms
+        self.listings = 0
+
+    def list(self) -> list[str]:
+        self.listings += 1
+        return super().list()
+
+    def changed_ms(self) -> int | None:
+        return self.changed
+
+
+def with_gaps() -> MemoryFiles:
+    return directory(log=v2(0, 3), log_5=v2(6, 7), log_9=v2(9), log_12=v2(14))
+
+
+@pytest.mark.parametrize(
+    ("files", "changed_ms", "listings"),
+    ((written(30), None, 2), (with_gaps(), 5, 2), (with_gaps(), None, 5)),
+)
+def test_directory_is_listed_once_for_a_walk(
+    files: MemoryFiles, changed_ms: int | None, listings: int
+) -> None:
+    counting = CountingSource(files, changed_ms)
+    walked = PartitionReader(counting)
+
+    found = numbers(walked)
+
+    assert found == numbers(reader(files))
+    assert counting.listings == listings, "one is for the log end"
+
+
+def test_segment_that_appears_in_a_gap_is_read() -> None:
+    files = with_gaps()
+    counting = CountingSource(files, 5)
+    reading = PartitionReader(counting).batches()
+    first = next(reading).header.base_offset
+
+    put(files, name(4), v2(4))
+    counting.changed = 6
+
+    assert [first, *(found.header.base_offset for found in reading)] == [0, 4, 6, 9, 14]
+
+
+def test_reads_of_one_walk_share_a_listing() -> None:
+    counting = CountingSource(written(30), None)
+    walk = PartitionReader(counting).walk()
+
+    found = [[each.header.base_offset for each in walk.batches(at, at + 2)] for at in (3, 9, 1)]
+
+    assert found == [[3, 4], [9, 10], [1, 2]]
+    assert counting.listings == 2
+
+
 def test_find_returns_the_batch_with_the_offset_or_the_next_one() -> None:
     found = reader(directory(log=v2(0, 3), log_7=v2(8, 9)))
 
