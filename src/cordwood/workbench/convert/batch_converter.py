@@ -1,6 +1,7 @@
 """Conversion of batches to another message format, compression type, or both.
 
     already as requested                  unchanged; so are markers and batches without records
+    a batch without records to v1         left out; its offsets stay without records
     v2, another compression type          the same record bytes, compressed again
     a wrapper of v0 or v1                 one batch
     messages of v0 or v1                  gathered into batches of 16 KiB
@@ -64,19 +65,22 @@ class ConvertOptions(NamedTuple):
 class BatchConverter:
     """Converter of the batches of one segment, in order.
 
-    Gathered messages are returned with a later batch, or at the end.
+    Gathered messages are returned with a later batch, or at the end. `left_out` is the end offset
+    of the last batch if that was left out, because it has no records.
     """
 
-    __slots__ = ("_gathered", "_gathered_bytes", "_options")
+    __slots__ = ("_gathered", "_gathered_bytes", "_options", "left_out")
 
     def __init__(self, options: ConvertOptions) -> None:
         self._options = options
         self._gathered: list[Record] = []
         self._gathered_bytes = 0
+        self.left_out: int | None = None
 
     def convert(self, batch: AnyBatch) -> Iterator[Buffer]:
         """Yield converted batches; CorruptMessageError if the batch is damaged."""
         batch.ensure_valid()
+        self.left_out = None
         if self._is_as_requested(batch):
             yield from self.end()
             yield batch.data
@@ -85,6 +89,9 @@ class BatchConverter:
             self._gathered_bytes += batch.size
             if self._gathered_bytes >= GATHERED_BYTES:
                 yield from self.end()
+        elif isinstance(batch, RecordBatch) and not batch.count and self._options.magic == 1:
+            ensure_can_be_written(batch, 1)
+            self.left_out = batch.next_offset
         else:
             yield from self.end()
             yield self._convert_one(batch)

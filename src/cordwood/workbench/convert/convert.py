@@ -2,7 +2,7 @@
 
     plan      the partitions, their segments, and the end offsets; stored in a file, so that an
               interrupted conversion is resumed with the same plan
-    segment   `convert_segment`: independent of each other, in any order, in any process
+    segment   `convert_segments`: independent of each other, in any order, in any process
     finish    copy the other files of each partition, move it to its place, write checkpoints
 
 Until it is finished, everything is in the directory WORK of the new log directory; Kafka does not
@@ -12,9 +12,9 @@ writes the same bytes. The source is only read.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final, NamedTuple, TypedDict
 
 from cordwood.core.errors import LogDirectoryError, SettingError
@@ -33,13 +33,17 @@ from cordwood.storage.checkpoints.partition_metadata_file import PARTITION_METAD
 from cordwood.storage.files.atomic_write import exists, read_whole, write_atomically, write_synced
 from cordwood.storage.files.file_names import LOG, SNAPSHOT, parse_directory_name, segment_name
 from cordwood.storage.manager.log_directory import LogDirectory
-from cordwood.storage.reader.partition_reader import PartitionReader
-from cordwood.storage.reader.path_resolution import partition_of
+from cordwood.storage.reader.partition_reader import (
+    PartitionReader,
+    ReaderOffsets,
+    SegmentDescription,
+)
+from cordwood.storage.reader.path_resolution import partition_of, reader_of
 from cordwood.storage.reader.segment_listing import snapshot_offsets
 from cordwood.workbench.convert.batch_converter import ConvertOptions
 from cordwood.workbench.convert.segment_converter import (
     SegmentTask,
-    convert_segment,
+    convert_segments,
     is_converted,
 )
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
@@ -65,22 +69,27 @@ class PartitionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertReport:
-    """The converted partitions, and their size before and after."""
+    """The converted partitions, their size before and after, and their moved log starts."""
 
     path: str
     partitions: tuple[str, ...]
     segments: int
     size_before: int
     size: int
+    moved_log_starts: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the fields as a JSON object."""
         return json.dumps(asdict(self))
 
     def __str__(self) -> str:
+        moved = "".join(
+            f"\n{self.path}: {name}: the log start has moved to {offset} during the conversion"
+            for name, offset in self.moved_log_starts.items()
+        )
         return (
             f"{self.path}: {', '.join(self.partitions)}: {self.segments} segments, "
-            f"{self.size_before:,} bytes converted to {self.size:,}"
+            f"{self.size_before:,} bytes converted to {self.size:,}{moved}"
         )
 
 
@@ -92,7 +101,7 @@ class _StoredPlan(TypedDict):
     log_start: int
     log_end: int
     cleaned_to: int
-    segments: list[tuple[str, str, int, int, int, int, int]]
+    segments: list[tuple[str, str, int, int, int, int, int, int, int, bool]]
 
 
 class Conversion(NamedTuple):
@@ -104,27 +113,27 @@ class Conversion(NamedTuple):
 
     @property
     def remaining(self) -> list[SegmentTask]:
-        """Return the segments that are not converted yet, the largest first."""
-        remaining = [
+        """Return the segments that are not converted yet, by partition and offset."""
+        return [
             task
             for plan in self.partitions
             if not exists(self.files, f"{self.home.path}/{plan.name}")
             for task in plan.segments
             if not is_converted(self.files, task)
         ]
-        return sorted(remaining, key=lambda task: task.size, reverse=True)
 
     def finish(self) -> ConvertReport:
         """Move the partitions to their places; all segments must be converted."""
         files, out = self.files, self.home.path
         names = {plan.name for plan in self.partitions}
-        for plan in self.partitions:
+        plans = [_with_log_start(files, plan, out=out) for plan in self.partitions]
+        for plan in plans:
             if not exists(files, f"{out}/{plan.name}"):
                 folder = f"{out}/{WORK}/{plan.name}"
                 _copy_side_files(files, plan, folder)
                 files.rename(folder, f"{out}/{plan.name}")
         files.sync_directory(out)
-        self._checkpoint()
+        self._checkpoint(plans)
         _remove_work(files, out)
         self.home.is_loaded = names == set(self.home.partitions())
         return ConvertReport(
@@ -133,13 +142,18 @@ class Conversion(NamedTuple):
             segments=sum(len(plan.segments) for plan in self.partitions),
             size_before=sum(task.size for plan in self.partitions for task in plan.segments),
             size=sum(_size(files, f"{out}/{plan.name}") for plan in self.partitions),
+            moved_log_starts={
+                plan.name: plan.log_start
+                for plan, before in zip(plans, self.partitions, strict=True)
+                if plan.log_start != before.log_start
+            },
         )
 
-    def _checkpoint(self) -> None:
+    def _checkpoint(self, plans: Sequence[PartitionPlan]) -> None:
         """Write the offsets of the new logs; a log start at a segment's base needs no entry."""
         for name in (LOG_START_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS, CLEANER_OFFSETS):
             offsets = dict(self.home.checkpoints[name])
-            for plan in self.partitions:
+            for plan in plans:
                 offset = _checkpoint_offset(plan, name)
                 if offset:
                     offsets[_partition(plan.name)] = Offset(offset)
@@ -157,8 +171,8 @@ def convert(
 ) -> ConvertReport:
     """Convert partitions and log directories into the log directory `out`, or resume that."""
     with open_conversion(files, paths, out=out, options=options) as conversion:
-        for task in conversion.remaining:
-            convert_segment(files, task, options=options, random=random, on_bytes=on_bytes)
+        tasks = conversion.remaining
+        convert_segments(files, tasks, options=options, random=random, on_bytes=on_bytes)
         return conversion.finish()
 
 
@@ -184,7 +198,9 @@ def open_conversion(
                 path=out,
                 remedy=f"repeat it with the same options, or remove {out}/{WORK} and {plan}",
             )
-        yield Conversion(files, home, tuple(map(_parse_plan, stored["partitions"])))
+        yield Conversion(
+            files, home, tuple(_parse_plan(each, plan) for each in stored["partitions"])
+        )
     finally:
         home.close(broker_epoch=_NO_BROKER_EPOCH)
     if not exists(files, f"{out}/{WORK}"):
@@ -224,29 +240,50 @@ def _plan_partition(reader: PartitionReader, *, out: str) -> PartitionPlan:
             remedy="rename it to <topic>-<partition>",
         )
     bounds, checkpoints = reader.offsets(), reader.checkpoints()
+    folder = f"{out}/{WORK}/{partition}"
+    listed = [each for each in reader.segments() if each.base_offset <= bounds.log_end]
     return PartitionPlan(
         source=path,
         name=str(partition),
         log_start=bounds.log_start,
         log_end=bounds.log_end,
         cleaned_to=checkpoints.cleaned_to,
-        segments=tuple(
-            SegmentTask(
-                source=path,
-                folder=f"{out}/{WORK}/{partition}",
-                base_offset=each.base_offset,
-                start=max(each.base_offset, bounds.log_start),
-                end=min(each.end_offset, bounds.log_end),
-                size=each.size,
-                modified_ms=each.modified_ms,
-            )
-            for each in reader.segments()
-            if each.base_offset <= bounds.log_end
-        ),
+        segments=tuple(_plan_segment(reader, each, bounds, folder=folder) for each in listed),
     )
 
 
-def _parse_plan(stored: _StoredPlan) -> PartitionPlan:
+def _plan_segment(
+    reader: PartitionReader, segment: SegmentDescription, bounds: ReaderOffsets, *, folder: str
+) -> SegmentTask:
+    """Return the task of a segment; its bytes are the whole file, or a part up to the log end."""
+    base = segment.base_offset
+    start, end = max(base, bounds.log_start), min(segment.end_offset, bounds.log_end)
+    is_last = end == bounds.log_end
+    first = reader.find(start) if start > base and start < end else None
+    last = reader.find(end - 1) if is_last and start < end else None
+    position = first.header.position if first is not None and first.segment_base == base else 0
+    data_end = last.header.end if last is not None and last.segment_base == base else segment.size
+    return SegmentTask(
+        source=reader.source.path,
+        folder=folder,
+        base_offset=base,
+        start=start,
+        end=end,
+        size=segment.size,
+        modified_ms=segment.modified_ms,
+        position=position,
+        planned_bytes=data_end - position if start < end else 0,
+        is_last=is_last,
+    )
+
+
+def _parse_plan(stored: _StoredPlan, path: str) -> PartitionPlan:
+    if any(len(each) != len(SegmentTask._fields) for each in stored["segments"]):
+        raise LogDirectoryError(
+            "the plan of a conversion by an earlier version, without the sizes to verify",
+            path=path,
+            remedy=f"remove it and {path.removesuffix('.json')}, and convert again",
+        )
     return PartitionPlan(
         source=stored["source"],
         name=stored["name"],
@@ -265,6 +302,37 @@ def _make_work(files: Files, out: str, plans: Sequence[PartitionPlan]) -> None:
 
 
 # -- finishing
+
+
+def _with_log_start(files: Files, plan: PartitionPlan, *, out: str) -> PartitionPlan:
+    """Return the plan of what was converted: from the log start that the source has now.
+
+    Raise LogDirectoryError if a segment at or above this start is missing.
+    """
+    place = f"{out}/{plan.name}"
+    is_moved = exists(files, place)
+    folder = place if is_moved else f"{out}/{WORK}/{plan.name}"
+    converted = tuple(t for t in plan.segments if is_converted(files, t._replace(folder=folder)))
+    log_start = max(plan.log_start, min(_log_start(files, plan.source), plan.log_end))
+    left = {task.base_offset for task in converted}
+    missing = [task for task in plan.segments if task.base_offset not in left]
+    if not converted or any(task.end > log_start for task in missing):
+        raise LogDirectoryError(
+            f"{len(missing)} of {len(plan.segments)} segments are not converted: they have been "
+            f"deleted since the conversion was planned",
+            path=plan.source,
+            remedy=f"remove {out}/{WORK} and {out}/{_PLAN}, and convert it again",
+        )
+    return replace(plan, log_start=log_start, segments=converted)
+
+
+def _log_start(files: Files, source: str) -> int:
+    """Return the present log start of a source, 0 if it does not exist any more."""
+    try:
+        with closing(reader_of(files, source)) as reader:
+            return reader.log_start()
+    except LogDirectoryError:
+        return 0
 
 
 def _remove_work(files: Files, out: str) -> None:
@@ -301,7 +369,7 @@ def _copy_side_files(files: Files, plan: PartitionPlan, folder: str) -> None:
 
 def _checkpoint_offset(plan: PartitionPlan, name: str) -> int:
     if name == LOG_START_OFFSETS:
-        is_base = any(task.base_offset == plan.log_start for task in plan.segments)
+        is_base = plan.segments[0].base_offset == plan.log_start
         return 0 if is_base else plan.log_start
     return plan.cleaned_to if name == CLEANER_OFFSETS else plan.log_end
 

@@ -23,7 +23,7 @@ def test_task_converts_a_segment(tmp_path: Path) -> None:
 
     with open_conversion(files, [source], out=out, options=wanted) as conversion:
         task = conversion.remaining[0]
-        convert_task(task, reported.append, files=files, options=wanted)
+        convert_task([task], reported.append, files=files, options=wanted)
 
         assert len(conversion.remaining) == 2
     assert sum(reported) == task.size

@@ -166,3 +166,25 @@ def test_unknown_names_are_rejected(
 def test_options_are_parsed_from_names() -> None:
     assert ConvertOptions.from_names("v2", "zstd", level=5) == ConvertOptions(2, Codec.ZSTD, 5)
     assert ConvertOptions.from_names() == ConvertOptions()
+
+
+def _emptied(base_offset: int = 4, *, producer_id: int = -1) -> bytes:
+    """Return a batch whose records compaction has removed."""
+    fields = BatchFields(base_offset=base_offset, producer_id=producer_id)
+    return bytes(empty_batch(fields, last_offset=base_offset + 2, max_timestamp=-1))
+
+
+def test_batch_without_records_is_left_out_of_v1() -> None:
+    converter = BatchConverter(ConvertOptions(magic=1))
+
+    converted = [each for batch in batches(_emptied()) for each in converter.convert(batch)]
+
+    assert (converted, converter.left_out) == ([], 7)
+
+
+def test_batch_without_records_stays_in_v2() -> None:
+    converter = BatchConverter(ConvertOptions(codec=Codec.GZIP))
+
+    converted = [each for batch in batches(_emptied()) for each in converter.convert(batch)]
+
+    assert ([bytes(each) for each in converted], converter.left_out) == ([_emptied()], None)

@@ -1,5 +1,7 @@
 """Whole conversions: their result, and the resumption of an interrupted one."""
 
+import json
+
 import pytest
 
 from cordwood.core.errors import CorruptMessageError, LogDirectoryError, SettingError
@@ -15,6 +17,8 @@ from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.workbench.convert.batch_converter import ConvertOptions
 from cordwood.workbench.convert.convert import WORK, convert, open_conversion
+from cordwood.workbench.convert.segment_converter import convert_segments
+from cordwood.workbench.file_window import ignore_bytes
 from cordwood.workbench.verify.verify import verify
 from tests.unit.storage.log_samples import PARTITION
 from tests.unit.workbench.convert_samples import log_directory
@@ -78,6 +82,48 @@ def test_log_start_inside_a_segment_is_checkpointed() -> None:
     converted(files)
 
     assert read_offset_checkpoint(files, f"/new/{LOG_START_OFFSETS}") == {PARTITION: 3}
+
+
+def test_log_start_that_moves_during_the_conversion_is_checkpointed() -> None:
+    files = log_directory()
+    with open_conversion(files, ["/d"], out="/new", options=BY_ZSTD) as conversion:
+        first, second, _ = conversion.remaining
+    files.remove(f"/d/t-0/{first.base_offset:020}.log")
+    files.create(f"/d/{LOG_START_OFFSETS}").append(b"0\n1\nt 0 %d\n" % (second.start + 2))
+
+    report = converted(files)
+
+    assert f"the log start has moved to {second.start + 2} during the conversion" in report
+    offsets = read_offset_checkpoint(files, f"/new/{LOG_START_OFFSETS}")
+    assert offsets == {PARTITION: second.start + 2}
+
+
+def test_log_that_was_deleted_since_the_plan_is_not_converted() -> None:
+    files = log_directory()
+    with open_conversion(files, ["/d"], out="/new", options=BY_ZSTD) as conversion:
+        convert_segments(
+            files,
+            conversion.remaining[:1],
+            options=BY_ZSTD,
+            random=SeededRandom(7),
+            on_bytes=ignore_bytes,
+        )
+
+        with pytest.raises(LogDirectoryError, match="2 of 3 segments are not converted"):
+            conversion.finish()
+
+
+def test_plan_of_an_earlier_version_is_named() -> None:
+    files = log_directory()
+    with open_conversion(files, ["/d"], out="/new", options=BY_ZSTD):
+        pass
+    stored = json.loads(tree(files)["/new/.converting.json"])
+    stored["partitions"][0]["segments"] = [each[:7] for each in stored["partitions"][0]["segments"]]
+    files.open("/new/.converting.json", writable=True).truncate(0)
+    files.open("/new/.converting.json", writable=True).append(json.dumps(stored).encode())
+
+    with pytest.raises(LogDirectoryError, match="by an earlier version, without the sizes"):
+        converted(files)
 
 
 def test_interrupted_conversion_resumes_after_any_change() -> None:
