@@ -102,8 +102,7 @@ class Connection(asyncio.BufferedProtocol):
         self._bytes_in = shared.metrics.counter("cordwood_received_bytes_total", info.listener)
         self._bytes_out = shared.metrics.counter("cordwood_sent_bytes_total", info.listener)
         # `_is_handling` ends with the handler, `_is_at_work` with the sent response.
-        self._is_handling = False
-        self._is_at_work = False
+        self._is_handling = self._is_at_work = False
         #: The bytes in memory of the response that is being sent, and those sent at the last look.
         self.unread_bytes = 0
         self._sent_before = 0
@@ -280,20 +279,21 @@ class Connection(asyncio.BufferedProtocol):
     # Requests.
 
     async def _answer_all(self, responses: PipelinedResponses) -> None:
-        turn_end_ms = self._active_ms + _TURN_MS
+        turn_end_ms = 0.0
         while await self._wait_for_request():
             response = await self._handle_frame(self._receive.take())
+            turn_end_ms = turn_end_ms or self._active_ms + _TURN_MS
             if isinstance(response, _Waiting):
                 await self._answer_together(responses, response, turn_end_ms)
             elif response is not None:
                 await self._send(responses, response, has_next=bool(self._receive.frames))
             self._active_ms = self._shared.clock.monotonic_ms()
             self._is_at_work = False
-            if not self._receive.frames:  # the wait for the next request ends the turn
-                turn_end_ms = self._active_ms + _TURN_MS
+            if not self._receive.frames:
+                turn_end_ms = 0.0  # another turn begins after the wait for the next request
             elif self._active_ms >= turn_end_ms:
                 await self._next_turn()
-                turn_end_ms = self._shared.clock.monotonic_ms() + _TURN_MS
+                turn_end_ms = 0.0
         await responses.flush()
         if self._error is not None:
             try:

@@ -46,6 +46,28 @@ def test_pipelined_requests_let_others_run_when_their_handlers_never_wait(run: R
     assert run(scene()).index("other") == 1
 
 
+def test_wait_for_a_request_is_no_part_of_a_turn(run: Run) -> None:
+    async def scene() -> list[str]:
+        events = list[str]()
+
+        async def handle(context: RequestContext, body: memoryview) -> list[Chunk] | None:
+            if context.correlation_id == 2:
+                asyncio.get_running_loop().call_soon(events.append, "other")
+            events.append(f"request {context.correlation_id}")
+            return await echo(context, body)
+
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            await peer.ask(b"first")
+            harness.clock.advance(ms=10)
+            peer.send(request(2, b"second"), request(3, b"third"))
+            for _ in range(2):
+                await peer.answer()
+        return events[1:]
+
+    assert run(scene()) == ["request 2", "request 3", "other"]
+
+
 def test_held_response_is_sent_while_the_next_request_waits(run: Run) -> None:
     async def scene() -> list[tuple[int, bytes]]:
         going_on = asyncio.Event()
