@@ -13,13 +13,15 @@ A request with groups of several partitions is divided by the handler: a shard g
 Authorization, the limits of the whole request and the version of an error are the handler's too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
 from cordwood.coordination.groups.classic.classic_group import GROUP_METADATA_TYPE, ClassicGroup
+from cordwood.coordination.groups.classic.classic_group_responses import join_error
 from cordwood.coordination.groups.classic.classic_groups import ClassicGroups
+from cordwood.coordination.groups.classic.join_attempt import MOST_PROTOCOLS
 from cordwood.coordination.groups.consumer import member_timers
 from cordwood.coordination.groups.consumer.consumer_group_configs import ConsumerGroupConfigs
 from cordwood.coordination.groups.consumer.consumer_group_manager import ConsumerGroupManager
@@ -45,7 +47,7 @@ from cordwood.coordination.outcome import (
     counted,
 )
 from cordwood.coordination.topic_view import TopicView
-from cordwood.core.errors import KafkaError
+from cordwood.core.errors import InconsistentGroupProtocolError, KafkaError
 from cordwood.core.ports import Random
 from cordwood.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -110,6 +112,10 @@ class GroupShard:
         self, request: JoinGroupRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
     ) -> Outcome:
         """Let a member of the classic protocol join; an empty consumer group becomes classic."""
+        if len(request.protocols) > MOST_PROTOCOLS:
+            code, version = InconsistentGroupProtocolError.code, client.api_version
+            response = join_error(code, request.member_id, version=version)
+            return Outcome.answer(ticket, response)
         if self._consumer.takes(request.group_id):
             return self._consumer.join_group(request, client, ticket=ticket, now_ms=now_ms)
         before = self.groups.by_id.get(request.group_id)
@@ -160,6 +166,10 @@ class GroupShard:
         return self._consumer.consumer_group_heartbeat(
             request, client, ticket=ticket, now_ms=now_ms
         )
+
+    def hash_topics(self, names: Iterable[str]) -> None:
+        """Compute the hashes of topics ahead of a heartbeat that subscribes them."""
+        self._consumer.hash_topics(names)
 
     # -- requests about groups
 

@@ -1,6 +1,6 @@
 """Topics of the cluster, as coordinators see them (Kafka: `CoordinatorMetadataImage`)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple, Protocol
 
 from cordwood.core.uuids import Uuid
@@ -28,8 +28,8 @@ class TopicView(Protocol):
     def by_id(self, topic_id: Uuid) -> TopicFacts | None:
         """Return a topic by its id."""
 
-    def names(self) -> Iterable[str]:
-        """Return the names of all topics."""
+    def names(self) -> Collection[str]:
+        """Return the names of all topics, of which one is found as in a set."""
 
 
 class Topics:
@@ -50,5 +50,12 @@ class Topics:
     def by_id(self, topic_id: Uuid) -> TopicFacts | None:
         return self._by_id.get(topic_id)
 
-    def names(self) -> Iterable[str]:
+    def names(self) -> Collection[str]:
         return self._by_name
+
+
+def existing_topics(names: Iterable[str], view: TopicView) -> list[TopicFacts]:
+    """Return those topics that exist; a client may name 50,000 that do not."""
+    known = view.names()
+    topics = (view.by_name(each) for each in names if each in known)
+    return [each for each in topics if each is not None]

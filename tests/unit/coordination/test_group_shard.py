@@ -5,9 +5,11 @@ import pytest
 from cordwood.coordination.coordinator_record import CoordinatorRecord, StoredRecord
 from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.groups.classic.classic_group import ClassicGroup
+from cordwood.coordination.groups.classic.classic_group_responses import join_error
+from cordwood.coordination.groups.classic.join_attempt import MOST_PROTOCOLS
 from cordwood.coordination.offsets.committed_offset import CommittedOffset
 from cordwood.coordination.offsets.committed_run import CommittedRun
-from cordwood.coordination.outcome import CoordinatorEvent, EventCount, TimerChange
+from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Outcome, TimerChange
 from cordwood.core.errors import (
     GroupIdNotFoundError,
     NotCoordinatorError,
@@ -298,6 +300,17 @@ def test_join_with_an_unknown_member_id_leaves_the_consumer_group() -> None:
 
     assert not outcome.records
     assert kind_of(harness) == ("consumer", "Empty")
+
+
+def test_join_with_more_protocols_than_clients_have_is_rejected() -> None:
+    """24,500 protocols took 25 ms, and each rebalance looks through those of all members."""
+    harness = shard_with_offset()
+    request, ticket = join_request(), harness.ticket()
+    request.protocols *= MOST_PROTOCOLS + 1
+
+    outcome = harness.shard.join_group(request, harness.context(3), ticket=ticket, now_ms=0)
+
+    assert outcome == Outcome.answer(ticket, join_error(23, version=3))
 
 
 def test_classic_requests_reach_the_members_of_a_consumer_group() -> None:

@@ -1,6 +1,6 @@
 """A view of topics finds them by name and by id."""
 
-from cordwood.coordination.topic_view import TopicFacts, Topics
+from cordwood.coordination.topic_view import TopicFacts, Topics, existing_topics
 from cordwood.core.uuids import Uuid
 
 ORDERS = TopicFacts("orders", Uuid(bytes(15) + b"\1"), 3)
@@ -20,3 +20,7 @@ def test_unknown_topic_is_not_found() -> None:
 
     assert topics.by_name("orders") is None
     assert topics.by_id(ORDERS.topic_id) is None
+
+
+def test_existing_topics_are_those_of_the_view() -> None:
+    assert existing_topics(["none", "orders"], Topics([ORDERS])) == [ORDERS]

@@ -1,6 +1,6 @@
 """Topics of a cluster image, as coordinators see them (Kafka: `KRaftCoordinatorMetadataImage`)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from cordwood.broker.metadata.metadata_image import ClusterImage, TopicImage
 from cordwood.coordination.topic_view import TopicFacts
@@ -26,7 +26,7 @@ class ClusterTopics:
     def by_id(self, topic_id: Uuid) -> TopicFacts | None:
         return self._facts(self._image.topics_by_id.get(topic_id))
 
-    def names(self) -> Iterable[str]:
+    def names(self) -> Collection[str]:
         return self._image.topics
 
     def _facts(self, topic: TopicImage | None) -> TopicFacts | None:

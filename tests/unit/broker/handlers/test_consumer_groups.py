@@ -1,12 +1,16 @@
 """Tests of the handlers of groups of the consumer protocol, on a broker with its logs."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from cordwood.broker.config.config_resources import ALL_BROKERS, group_resource
+from cordwood.broker.handlers import consumer_groups
 from cordwood.broker.handlers.consumer_groups import (
     consumer_group_describe,
     consumer_group_heartbeat,
 )
+from cordwood.coordination.group_shard import GroupShard
 from cordwood.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     DescribedGroup,
@@ -187,3 +191,36 @@ def test_group_that_is_named_twice_is_described_once() -> None:
             return [each.group_id for each in answer.groups]
 
     assert run(scene()) == ["g", "h"]
+
+
+def test_many_names_are_prepared_in_turns_before_the_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Names of 10,000 topics took 200 ms in one event."""
+    prepared, hash_topics = list[list[str]](), GroupShard.hash_topics
+
+    def hashing(shard: GroupShard, names: Iterable[str]) -> None:
+        prepared.append([*names])
+        hash_topics(shard, names)
+
+    monkeypatch.setattr(GroupShard, "hash_topics", hashing)
+    unknown = [f"unknown-{number:03}" for number in range(consumer_groups.MOST_NAMES)]
+
+    async def scene() -> tuple[int, list[str]]:
+        async with coordinating() as harness:
+            await locate(harness)
+            request = ConsumerGroupHeartbeatRequest(
+                group_id="g",
+                member_id="m",
+                member_epoch=0,
+                rebalance_timeout_ms=60_000,
+                subscribed_topic_names=["orders", *reversed(unknown), "orders"],
+                topic_partitions=[],
+            )
+            answer = await consumer_group_heartbeat(harness.broker, harness.context(1), request)
+            assert answer.error_code == 0
+            (member,) = (await described(harness)).members
+            return len(member.assignment.topic_partitions), member.subscribed_topic_names
+
+    assert run(scene()) == (1, ["orders", *unknown])
+    assert [len(each) for each in prepared] == [consumer_groups.MOST_NAMES, 1]

@@ -71,7 +71,10 @@ def _append_assignments(
 ) -> None:
     """Append the leader's assignments, and answer all members that wait."""
     group = event.group
-    given = {each.member_id: bytes(each.assignment) for each in assignments}
+    members = group.members
+    given = {
+        each.member_id: bytes(each.assignment) for each in assignments if each.member_id in members
+    }
     waiting, group.waiting_syncs = group.waiting_syncs, {}
 
     def failed(failure: ClassicGroupEvent, error: KafkaError) -> None:

@@ -1,9 +1,12 @@
 """JoinGroup request of one member, and its steps that all joins share.
 
 Kafka: `addMemberThenRebalanceOrCompleteJoin`, `ClassicGroup.updateMember`.
+
+A request has MOST_PROTOCOLS at most, unlike in Kafka. Clients have one for each assignor of their
+settings. A rebalance looks through the protocols of each member several times.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.groups.classic import classic_group_responses as responses
@@ -16,6 +19,8 @@ from cordwood.coordination.groups.classic.classic_group_member import (
 from cordwood.coordination.groups.classic.classic_rebalance import rebalance_or_complete
 from cordwood.coordination.outcome import Ticket
 from cordwood.protocol.messages.join_group import JoinGroupRequest
+
+MOST_PROTOCOLS: Final = 1_000
 
 
 class JoinAttempt(NamedTuple):

@@ -20,6 +20,7 @@ from cordwood.coordination.groups.consumer.group.consumer_group import PROTOCOL_
 from cordwood.coordination.groups.consumer.group.consumer_group_member import (
     ClassicProtocolMember,
     ConsumerGroupMember,
+    distinct_names,
 )
 from cordwood.coordination.groups.consumer.member_lookup import (
     check_instance,
@@ -174,7 +175,7 @@ def _updated(
         instance_id=request.group_instance_id or member.instance_id,
         rack_id=subscription.rack_id or member.rack_id,
         rebalance_timeout_ms=_rebalance_timeout_ms(request),
-        topic_names=tuple(sorted(set(subscription.topics))),
+        topic_names=distinct_names(subscription.topics),
         topic_regex="",
         client_id=client.client_id,
         client_host=client.host,

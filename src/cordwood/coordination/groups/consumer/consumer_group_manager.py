@@ -37,7 +37,7 @@ from cordwood.coordination.groups.consumer.topics.topic_changes import (
 )
 from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Outcome, Ticket, TimerKey
-from cordwood.coordination.topic_view import TopicView
+from cordwood.coordination.topic_view import TopicView, existing_topics
 from cordwood.core.errors import (
     GroupIdNotFoundError,
     InvalidSessionTimeoutError,
@@ -90,6 +90,10 @@ class ConsumerGroupManager:
             return heartbeat(self._state, request, client=client, ticket=ticket, now_ms=now_ms)
         except KafkaError as error:
             return Outcome.answer(ticket, error)
+
+    def hash_topics(self, names: Iterable[str]) -> None:
+        """Compute the hashes of topics ahead of a request that subscribes them."""
+        self._state.hashes.compute(existing_topics(names, self._state.view))
 
     def describe(self, group_id: str) -> DescribedGroup:
         """Describe one group of a ConsumerGroupDescribe request."""

@@ -35,7 +35,9 @@ class ConsumerGroupShardState:
         self.view: TopicView = Topics(version=-1)
         self.hashes = MetadataHashes()
         self.timers = MemberTimers()
-        self.regexes = RegexRefreshes(interval_ms=self.settings.consumer_regex_refresh_interval_ms)
+        self.regexes = RegexRefreshes(
+            interval_ms=self.settings.consumer_regex_refresh_interval_ms, hashes=self.hashes
+        )
         self._random = random
 
     @property

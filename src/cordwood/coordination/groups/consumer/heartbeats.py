@@ -18,6 +18,7 @@ from cordwood.coordination.groups.consumer.group.consumer_group_member import (
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
     ConsumerGroupMember,
+    distinct_names,
 )
 from cordwood.coordination.groups.consumer.group.topic_partitions import (
     OwnedByClient,
@@ -165,7 +166,7 @@ def _updated(
             member.rebalance_timeout_ms if timeout_ms == _UNCHANGED else timeout_ms
         ),
         server_assignor=request.server_assignor or member.server_assignor,
-        topic_names=member.topic_names if names is None else tuple(sorted(set(names))),
+        topic_names=member.topic_names if names is None else distinct_names(names),
         topic_regex=member.topic_regex if regex is None else regex,
         client_id=client.client_id,
         client_host=client.host,

@@ -8,7 +8,7 @@
 The records of all steps are one batch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cordwood.coordination.client_context import ClientContext
@@ -32,6 +32,7 @@ from cordwood.coordination.groups.consumer.target_assignment import (
 )
 from cordwood.coordination.groups.consumer.topics.regex_refresh import RegexUpdate, update_regex
 from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Outcome
+from cordwood.coordination.topic_view import existing_topics
 
 
 class JoinedMember(NamedTuple):
@@ -69,6 +70,7 @@ class MemberUpdate:
     after: ConsumerGroupMember
     outcome: Outcome
     now_ms: int
+    _known_change: MemberChange | None = field(default=None, init=False)
 
     def record_member(self, client: ClientContext) -> SubscriptionChange:
         """Write the member if it has changed, and begin to resolve regular expressions."""
@@ -96,8 +98,7 @@ class MemberUpdate:
         group = self.group
         if not raises_epoch and not group.has_stale_topics:
             return group.group_epoch
-        subscriptions = group.subscriptions.after(self._change.removed, (self.after,))
-        metadata_hash = self.state.metadata_hash(subscriptions)
+        metadata_hash = self.state.metadata_hash(self._change.subscriptions)
         epoch = group.group_epoch
         if raises_epoch or metadata_hash != group.metadata_hash:
             epoch += 1
@@ -137,13 +138,13 @@ class MemberUpdate:
         if not has_subscription_changed and member.is_reconciled_to(target.epoch):
             return member
         names = group.subscriptions.of_member(member)
-        topics = map(self.state.view.by_name, names)
+        topics = existing_topics(names, self.state.view)
         step = Reconciliation(
             target_epoch=target.epoch,
             target=target.partitions,
             owned=owned,
             has_subscription_changed=has_subscription_changed,
-            subscribed=frozenset(each.topic_id for each in topics if each is not None),
+            subscribed=frozenset(each.topic_id for each in topics),
             has_subscription=bool(names),
             is_held=group.held.is_held,
         )
@@ -157,7 +158,12 @@ class MemberUpdate:
 
     @property
     def _change(self) -> MemberChange:
-        return MemberChange(self.joined.in_group, self.after)
+        """The change of the group by the request; most requests need none."""
+        if self._known_change is None:
+            self._known_change = MemberChange.of(
+                self.group, before=self.joined.in_group, after=self.after
+            )
+        return self._known_change
 
     def _may_assign(self) -> bool:
         """Return whether the assignment interval has passed."""

@@ -3,8 +3,8 @@
 Only members whose target changes get a record. The record of the assignment epoch follows them.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple, Self
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.groups.classic.protocol_vote import hash_map_order
@@ -22,7 +22,7 @@ from cordwood.coordination.groups.consumer.group import consumer_group_records a
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
 from cordwood.coordination.groups.consumer.group.consumer_group_member import ConsumerGroupMember
 from cordwood.coordination.groups.consumer.group.subscriptions import Subscriptions
-from cordwood.coordination.topic_view import TopicFacts, TopicView
+from cordwood.coordination.topic_view import TopicFacts, TopicView, existing_topics
 from cordwood.core.errors import UnknownServerError
 from cordwood.core.uuids import Uuid
 
@@ -36,6 +36,20 @@ class MemberChange(NamedTuple):
 
     before: ConsumerGroupMember | None
     after: ConsumerGroupMember
+    #: Those of the group after the request.
+    subscriptions: Subscriptions
+
+    @classmethod
+    def of(
+        cls,
+        group: ConsumerGroup,
+        *,
+        before: ConsumerGroupMember | None,
+        after: ConsumerGroupMember,
+    ) -> Self:
+        """Return the change of a group's member."""
+        removed = () if before is None else (before,)
+        return cls(before, after, group.subscriptions.after(removed, (after,)))
 
     @property
     def removed(self) -> tuple[ConsumerGroupMember, ...]:
@@ -57,8 +71,8 @@ def assign_targets(
     members = {**group.members, change.after.member_id: change.after}
     if change.before is not None and change.before.member_id != change.after.member_id:
         members.pop(change.before.member_id, None)
-    subscriptions = group.subscriptions.after(change.removed, (change.after,))
-    topics = _existing_topics(subscriptions.topic_names(), view)
+    subscriptions = change.subscriptions
+    topics = {each.name: each for each in existing_topics(subscriptions.topic_names(), view)}
     topic_ids = _TopicIds(topics)
     spec = GroupSpec(
         members={
@@ -98,11 +112,6 @@ def target_records(
         ),
         records.target_metadata(group.group_id, epoch, timestamp_ms=now_ms),
     ]
-
-
-def _existing_topics(names: Iterable[str], view: TopicView) -> dict[str, TopicFacts]:
-    found = ((each, view.by_name(each)) for each in names)
-    return {name: topic for name, topic in found if topic is not None}
 
 
 def topic_ids_of(

@@ -33,7 +33,13 @@ def group_of(*members: ConsumerGroupMember, **targets: str) -> ConsumerGroup:
 def test_targets_are_for_the_members_after_the_change() -> None:
     group = group_of(A, A="1:0-3")
 
-    found = assign_targets(group, MemberChange(None, B), epoch=2, view=VIEW, assignor="uniform")
+    found = assign_targets(
+        group,
+        MemberChange.of(group, before=None, after=B),
+        epoch=2,
+        view=VIEW,
+        assignor="uniform",
+    )
 
     assert found == {"A": partitions("1:0,1"), "B": partitions("1:2,3")}
 
@@ -42,7 +48,7 @@ def test_static_member_inherits_the_target_of_its_predecessor() -> None:
     static = replace(A, instance_id="i")
     group = group_of(B, static, A="1:2,3", B="1:0,1")
 
-    change = MemberChange(static, replace(static, member_id="C"))
+    change = MemberChange.of(group, before=static, after=replace(static, member_id="C"))
     found = assign_targets(group, change, epoch=2, view=VIEW, assignor="uniform")
 
     assert found == {"B": partitions("1:0,1"), "C": partitions("1:2,3")}
@@ -51,7 +57,7 @@ def test_static_member_inherits_the_target_of_its_predecessor() -> None:
 def test_member_keeps_its_id_when_it_changes() -> None:
     group = group_of(A, B, A="1:0,1", B="1:2,3")
 
-    change = MemberChange(B, replace(B, topic_names=()))
+    change = MemberChange.of(group, before=B, after=replace(B, topic_names=()))
     found = assign_targets(group, change, epoch=2, view=VIEW, assignor="range")
 
     assert found == {"A": partitions("1:0-3"), "B": {}}
@@ -64,7 +70,7 @@ def test_failed_assignment_is_an_error_of_the_server() -> None:
     with pytest.raises(UnknownServerError, match="for epoch 2: Partitions were left unassigned"):
         assign_targets(
             group,
-            MemberChange(A, A),
+            MemberChange.of(group, before=A, after=A),
             epoch=2,
             view=Topics([TopicFacts("a", topic_id(1), 9)]),
             assignor="uniform",

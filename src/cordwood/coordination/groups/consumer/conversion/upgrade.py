@@ -27,6 +27,7 @@ from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerG
 from cordwood.coordination.groups.consumer.group.consumer_group_member import (
     ClassicProtocolMember,
     ConsumerGroupMember,
+    distinct_names,
 )
 from cordwood.coordination.groups.consumer.group.topic_partitions import with_epoch
 from cordwood.coordination.groups.consumer.member_timers import session_timer
@@ -125,7 +126,7 @@ def _member(
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         client_id=member.client_id,
         client_host=member.client_host,
-        topic_names=tuple(sorted(set(subscription.topics))),
+        topic_names=distinct_names(subscription.topics),
         classic=ClassicProtocolMember(
             member.session_timeout_ms,
             tuple((each.name, each.metadata) for each in member.protocols),

@@ -210,9 +210,10 @@ class ConsumerGroup:
     # ---------------------------------------------------------------------------- replay
     def update_member(self, member: ConsumerGroupMember) -> None:
         """Add a member, or replace it by its next value."""
-        self._forget(self._members.get(member.member_id))
+        before = self._members.get(member.member_id)
+        self._forget(before)
         self._members[member.member_id] = member
-        self.subscriptions.add(member)
+        self.subscriptions.change(() if before is None else (before,), (member,))
         self.held.add(member)
         if member.server_assignor is not None:
             self._assignors[member.server_assignor] += 1
@@ -225,17 +226,19 @@ class ConsumerGroup:
     def remove_member(self, member_id: str) -> None:
         """Remove a member."""
         member = self._members.pop(member_id, None)
+        if member is None:
+            return
         self._forget(member)
-        if member is None or member.instance_id is None:
+        self.subscriptions.change((member,), ())
+        if member.instance_id is None:
             return
         if self._static_member_ids.get(member.instance_id) == member_id:
             del self._static_member_ids[member.instance_id]
 
     def _forget(self, member: ConsumerGroupMember | None) -> None:
-        """Take a member out of all sums."""
+        """Take a member out of all sums but the subscriptions."""
         if member is None:
             return
-        self.subscriptions.discard(member)
         self.held.discard(member)
         if member.server_assignor is not None:
             self._assignors[member.server_assignor] -= 1

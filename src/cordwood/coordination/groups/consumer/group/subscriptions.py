@@ -36,18 +36,21 @@ class Subscriptions:
         made.resolved = dict(self.resolved)
         return made
 
-    def add(self, member: ConsumerGroupMember) -> None:
-        """Count a member's subscriptions."""
-        self.names.update(member.topic_names)
-        if member.topic_regex:
-            self.regexes[member.topic_regex] += 1
+    def change(
+        self, removed: Iterable[ConsumerGroupMember], added: Iterable[ConsumerGroupMember]
+    ) -> None:
+        """Count the subscriptions of members in the place of others.
 
-    def discard(self, member: ConsumerGroupMember) -> None:
-        """Count a member's subscriptions no longer."""
-        for each in member.topic_names:
-            _decrement(self.names, each)
-        if member.topic_regex:
-            _decrement(self.regexes, member.topic_regex)
+        Most changes of a member leave its names as they are, which may be 50,000.
+        """
+        before, after = tuple(removed), tuple(added)
+        if [each.topic_names for each in before] != [each.topic_names for each in after]:
+            for each in before:
+                _discard(self.names, each.topic_names)
+            for each in after:
+                self.names.update(each.topic_names)
+        _discard(self.regexes, [each.topic_regex for each in before if each.topic_regex])
+        self.regexes.update(each.topic_regex for each in after if each.topic_regex)
 
     def after(
         self, removed: Iterable[ConsumerGroupMember], added: Iterable[ConsumerGroupMember] = ()
@@ -55,10 +58,7 @@ class Subscriptions:
         """Return the subscriptions after a change of members; unused expressions are dropped."""
         found = self.copy()
         used = set(found.regexes)
-        for each in removed:
-            found.discard(each)
-        for each in added:
-            found.add(each)
+        found.change(removed, added)
         for regex in used - found.regexes.keys():
             found.resolved.pop(regex, None)
         return found
@@ -91,8 +91,11 @@ def _have_no_common_topic(resolved: Mapping[str, ResolvedRegularExpression]) -> 
     return all(count == 1 for count in matched.values())
 
 
-def _decrement(counts: Counter[str], key: str) -> None:
-    if counts[key] <= 1:
-        del counts[key]
-    else:
-        counts[key] -= 1
+def _discard(counts: Counter[str], keys: Iterable[str]) -> None:
+    """Count each key once less; a key without a count is removed."""
+    for each in keys:
+        left = counts[each] - 1
+        if left > 0:
+            counts[each] = left
+        else:
+            counts.pop(each, None)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from struct import pack
 
 from cordwood.coordination.groups.consumer.topics.xxh3 import xxh3_64
-from cordwood.coordination.topic_view import TopicFacts, TopicView
+from cordwood.coordination.topic_view import TopicFacts, TopicView, existing_topics
 
 _SIGN = 1 << 63
 
@@ -31,7 +31,8 @@ def group_hash(topic_hashes: Mapping[str, int]) -> int:
     """Return the hash of a group from those of its topics by name, as a signed number."""
     if not topic_hashes:
         return 0
-    found = xxh3_64(b"".join(pack("<Q", topic_hashes[each]) for each in sorted(topic_hashes)))
+    hashes = [topic_hashes[each] for each in sorted(topic_hashes)]
+    found = xxh3_64(pack(f"<{len(hashes)}Q", *hashes))
     return found - 2 * _SIGN if found & _SIGN else found
 
 
@@ -43,8 +44,13 @@ class MetadataHashes:
 
     def of_group(self, names: Iterable[str], view: TopicView) -> int:
         """Return the hash of those topics that exist."""
-        topics = (view.by_name(each) for each in names)
-        return group_hash({each.name: self._of_topic(each) for each in topics if each is not None})
+        topics = existing_topics(names, view)
+        return group_hash({each.name: self._of_topic(each) for each in topics})
+
+    def compute(self, topics: Iterable[TopicFacts]) -> None:
+        """Compute the hashes of topics ahead of the event that needs them, on any thread."""
+        for each in topics:
+            self._of_topic(each)
 
     def _of_topic(self, topic: TopicFacts) -> int:
         known = self._hashes.get(topic.name)

@@ -12,6 +12,7 @@ from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.groups.consumer.group import consumer_group_records as records
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
 from cordwood.coordination.groups.consumer.group.consumer_group_member import ConsumerGroupMember
+from cordwood.coordination.groups.consumer.topics.metadata_hash import MetadataHashes
 from cordwood.coordination.groups.consumer.topics.regex_resolution import RegexResolution
 from cordwood.coordination.groups.consumer.topics.topic_pattern import TopicPattern
 from cordwood.coordination.topic_view import TopicView
@@ -31,8 +32,9 @@ class RegexUpdate(Enum):
 class RegexRefreshes:
     """Resolutions that are due or running; groups wait for them, requests do not."""
 
-    def __init__(self, *, interval_ms: int) -> None:
+    def __init__(self, *, interval_ms: int, hashes: MetadataHashes | None = None) -> None:
         self._interval_ms = interval_ms
+        self._hashes = hashes or MetadataHashes()
         self._running = set[str]()
         self._due = list[RegexResolution]()
         #: The version of the last view that has topics which the view before it has not.
@@ -83,6 +85,7 @@ class RegexRefreshes:
                     client=client,
                     regexes=tuple(sorted(regexes)),
                     view=view,
+                    hashes=self._hashes,
                 )
             )
 

@@ -5,12 +5,13 @@ runtime resolves it, on a worker if it likes, and gives the result back as an ev
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.groups.consumer.group.subscriptions import ResolvedRegularExpression
+from cordwood.coordination.groups.consumer.topics.metadata_hash import MetadataHashes
 from cordwood.coordination.groups.consumer.topics.topic_pattern import TopicPattern
-from cordwood.coordination.topic_view import TopicView
+from cordwood.coordination.topic_view import TopicView, existing_topics
 from cordwood.core.errors import InvalidRegularExpressionError
 
 
@@ -23,15 +24,20 @@ class RegexResolution:
     client: ClientContext
     regexes: tuple[str, ...]
     view: TopicView
+    #: Gets the hashes of the topics that match, which the event after the resolution needs.
+    hashes: MetadataHashes = field(default_factory=MetadataHashes, compare=False)
 
     def resolve(
         self, now_ms: int, *, may_describe: Callable[[str], bool] = lambda _: True
     ) -> Mapping[str, ResolvedRegularExpression]:
         """Return the topics of each expression; `now_ms` is the time at which this begins."""
         names = [each for each in self.view.names() if may_describe(each)]
+        matched = {regex: _matched(regex, names) for regex in self.regexes}
+        topics = frozenset[str]().union(*matched.values())
+        self.hashes.compute(existing_topics(topics, self.view))
         return {
-            regex: ResolvedRegularExpression(_matched(regex, names), self.view.version, now_ms)
-            for regex in self.regexes
+            regex: ResolvedRegularExpression(found, self.view.version, now_ms)
+            for regex, found in matched.items()
         }
 
 

@@ -7,7 +7,12 @@ from cordwood.coordination.topic_view import TopicView
 
 def changed_topics(names: Iterable[str], before: TopicView, *, after: TopicView) -> set[str]:
     """Return those topics that were created, changed or deleted."""
-    return {each for each in names if before.by_name(each) != after.by_name(each)}
+    known = before.names(), after.names()
+    return {
+        each
+        for each in names
+        if (each in known[0] or each in known[1]) and before.by_name(each) != after.by_name(each)
+    }
 
 
 def has_new_topics(before: TopicView, after: TopicView) -> bool:

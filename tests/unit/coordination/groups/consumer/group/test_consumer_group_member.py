@@ -3,6 +3,7 @@
 from cordwood.coordination.groups.consumer.group.consumer_group_member import (
     ClassicProtocolMember,
     MemberState,
+    distinct_names,
 )
 from cordwood.protocol.messages import internal
 from tests.unit.coordination.groups.consumer.assignors.assignor_samples import topic_id
@@ -88,3 +89,7 @@ def test_assignment_record_sets_epochs_and_partitions() -> None:
     assert (after.member_epoch, after.previous_member_epoch) == (5, 4)
     assert after.state is MemberState.UNRELEASED_PARTITIONS
     assert after.assigned == epochs("1:1@3")
+
+
+def test_names_are_distinct_and_in_order() -> None:
+    assert distinct_names(["b", "a", "b"]) == ("a", "b")

@@ -1,5 +1,7 @@
 """Subscriptions are counted by name and by regular expression."""
 
+from collections import Counter
+
 from cordwood.coordination.groups.consumer.group.consumer_group_member import ConsumerGroupMember
 from cordwood.coordination.groups.consumer.group.subscriptions import (
     ResolvedRegularExpression,
@@ -18,17 +20,17 @@ def matching(*topics: str) -> ResolvedRegularExpression:
 def subscriptions(*members: ConsumerGroupMember) -> Subscriptions:
     made = Subscriptions()
     for each in members:
-        made.add(each)
+        made.change((), (each,))
     return made
 
 
 def test_topic_is_subscribed_until_its_last_subscriber_leaves() -> None:
     found = subscriptions(subscriber("a", "b"), subscriber("a"))
 
-    found.discard(subscriber("a"))
+    found.change((subscriber("a"),), ())
     assert found.is_subscribed("a")
 
-    found.discard(subscriber("a", "b"))
+    found.change((subscriber("a", "b"),), ())
     assert found.topic_names() == set()
 
 
@@ -66,7 +68,7 @@ def test_regular_expression_of_another_member_keeps_its_topics() -> None:
 def test_unknown_member_is_discarded_without_effect() -> None:
     found = subscriptions(subscriber("a"))
 
-    found.discard(subscriber("z", regex="y"))
+    found.change((subscriber("z", regex="y"),), ())
 
     assert found.topic_names() == {"a"}
 
@@ -91,3 +93,15 @@ def test_topic_of_two_expressions_makes_the_group_heterogeneous() -> None:
     found.resolved |= {"b.*": matching("b1"), "old": matching("b1")}
 
     assert not found.is_homogeneous(1)
+
+
+def test_unchanged_names_are_not_counted_again() -> None:
+    """A heartbeat of a member with 49,000 names counted them six times."""
+    member = subscriber("a", "b", regex="c")
+    found = subscriptions(member)
+    found.names = Counter({"a": 7})
+
+    found.change((member,), (subscriber("a", "b", regex="d"),))
+
+    assert found.names == {"a": 7}
+    assert found.regexes == {"d": 1}

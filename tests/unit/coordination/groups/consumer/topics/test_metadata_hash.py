@@ -1,5 +1,8 @@
 """The hash of a group's topics is that of Kafka 4.3."""
 
+import pytest
+
+from cordwood.coordination.groups.consumer.topics import metadata_hash
 from cordwood.coordination.groups.consumer.topics.metadata_hash import MetadataHashes, topic_hash
 from cordwood.coordination.topic_view import TopicFacts, Topics
 from cordwood.core.uuids import Uuid
@@ -46,3 +49,13 @@ def test_deleted_topics_are_forgotten() -> None:
     hashes.forget_deleted(Topics([BAR]))
 
     assert hashes.of_group(["foo"], Topics()) == 0
+
+
+def test_hash_that_was_computed_ahead_is_not_computed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hashes, view = MetadataHashes(), Topics([FOO])
+    hashes.compute([FOO])
+    monkeypatch.setattr(metadata_hash, "topic_hash", None)
+
+    assert hashes.of_group(["foo"], view) == 421184080656212532
