@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from cordwood.coordination.offsets.group_partition_map import GroupPartition
 
-PART_BYTES: Final = 200_000
+PART_BYTES: Final = 100_000
 
 #: The fields of a record without its names.
 _RECORD_BYTES: Final = 50

@@ -1,7 +1,8 @@
 """Records of committed offsets, written without the general codec (Kafka: `OffsetCommitValue`).
 
 The layout is that of `offset_commit_reader`. A commit of many partitions spends most of its time
-on the encoding of its records. A record of another form is None here, and left to the codec.
+on the encoding of its records, and so does the deletion of a group with many offsets. A record of
+another form is None here, and left to the codec.
 """
 
 from struct import Struct, error
@@ -23,16 +24,18 @@ _NO_TAGS: Final = b"\0"
 _TOPIC_ID_TAG: Final = b"\1\0\x10"
 
 
-def write_offset_commit(record: CoordinatorRecord) -> tuple[bytes, bytes] | None:
-    """Return key and value of a commit without metadata, None for any other record."""
+def write_offset_commit(record: CoordinatorRecord) -> tuple[bytes, bytes | None] | None:
+    """Return key and value of a commit without metadata, or of a tombstone; None for any other."""
     key, value = record.key, record.value
-    if record.version != _VERSION or record.type != _TYPE:
-        return None
-    if not isinstance(key, OffsetCommitKey) or not isinstance(value, OffsetCommitValue):
-        return None
-    if value.metadata:
+    if record.type != _TYPE or not isinstance(key, OffsetCommitKey):
         return None
     try:
+        if value is None:
+            return _key_bytes(key), None
+        if not isinstance(value, OffsetCommitValue) or record.version != _VERSION:
+            return None
+        if value.metadata:
+            return None
         return _key_bytes(key), _value_bytes(value)
     except (error, UnicodeEncodeError):
         return None

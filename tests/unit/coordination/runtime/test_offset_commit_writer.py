@@ -31,8 +31,8 @@ def record(
 
 @pytest.mark.parametrize(
     "commit",
-    (record(), record(topic_id=NO_UUID), record(topic="t" * 249)),
-    ids=("with topic id", "without topic id", "long name"),
+    (record(), record(topic_id=NO_UUID), record(topic="t" * 249), *tombstones([record()])),
+    ids=("with topic id", "without topic id", "long name", "tombstone"),
 )
 def test_commit_has_the_bytes_of_the_codec(commit: CoordinatorRecord) -> None:
     assert write_offset_commit(commit) == encode_record(commit)
@@ -45,10 +45,18 @@ def test_commit_has_the_bytes_of_the_codec(commit: CoordinatorRecord) -> None:
         record(version=1, topic_id=NO_UUID),
         record(topic="\udc00"),
         record(topic="t" * 40_000),
-        *tombstones([record()]),
+        *tombstones([record(topic="t" * 40_000), group_record("g")]),
         group_record("g"),
     ),
-    ids=("metadata", "version", "surrogate", "too long", "tombstone", "group"),
+    ids=(
+        "metadata",
+        "version",
+        "surrogate",
+        "too long",
+        "too long for a tombstone",
+        "tombstone of a group",
+        "group",
+    ),
 )
 def test_other_record_is_left_to_the_codec(other: CoordinatorRecord) -> None:
     assert write_offset_commit(other) is None
