@@ -67,7 +67,7 @@ class PartitionAssignor(Protocol):
 
 def hash_order(topic_ids: Iterable[Uuid]) -> list[Uuid]:
     """Return topic ids in the order in which Java iterates over a hash set of them."""
-    found = sorted(topic_ids, key=topic_order)
+    found = in_topic_order(topic_ids)
     table = _SMALLEST_TABLE
     while len(found) * 4 > table * 3:
         table *= 2
@@ -78,6 +78,11 @@ def _spread_hash(topic_id: Uuid) -> int:
     first, second, third, fourth = _WORDS.unpack(topic_id)
     value: int = first ^ second ^ third ^ fourth
     return value ^ value >> 16
+
+
+def in_topic_order(topic_ids: Iterable[Uuid]) -> list[Uuid]:
+    """Return topic ids in the order of `topic_order`, without a call of Python for each."""
+    return sorted(topic_ids, key=_HALVES.unpack)
 
 
 def topic_order(topic_id: Uuid) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from cordwood.coordination.groups.consumer.assignors.group_spec import (
     GroupAssignment,
     GroupSpec,
-    topic_order,
+    in_topic_order,
 )
 from cordwood.core.uuids import Uuid
 
@@ -28,7 +28,7 @@ class RangeAssignor:
             for topic_id in spec.members[member_id].topic_ids:
                 subscribers.setdefault(topic_id, []).append(member_id)
         assigned: dict[str, dict[Uuid, frozenset[int]]] = {each: {} for each in spec.members}
-        for topic_id in sorted(subscribers, key=topic_order):
+        for topic_id in in_topic_order(subscribers):
             owners = subscribers[topic_id]
             ranges = _ranges(spec.partition_count(topic_id), len(owners))
             for member_id, part in zip(owners, ranges, strict=True):

@@ -3,7 +3,7 @@
 from cordwood.coordination.groups.consumer.assignors.group_spec import (
     NO_PARTITIONS,
     TopicPartitionSets,
-    topic_order,
+    in_topic_order,
 )
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
 from cordwood.coordination.groups.consumer.group.consumer_group_member import ConsumerGroupMember
@@ -78,7 +78,7 @@ def _joined(first: TopicPartitionSets, second: TopicPartitionSets) -> TopicParti
 def _assignment(partitions: TopicPartitionSets, view: TopicView) -> Assignment:
     """Return partitions with the names of their topics, without topics that were deleted."""
     found = list[TopicPartitions]()
-    for topic_id in sorted(partitions, key=topic_order):
+    for topic_id in in_topic_order(partitions):
         topic = view.by_id(topic_id)
         if topic is not None:
             found.append(

@@ -8,7 +8,7 @@ from typing import Final, Protocol, TypeAlias
 
 from cordwood.coordination.groups.consumer.assignors.group_spec import (
     TopicPartitionSets,
-    topic_order,
+    in_topic_order,
 )
 from cordwood.core.uuids import Uuid
 from cordwood.protocol.messages.consumer_group_heartbeat import Assignment, TopicPartitions
@@ -57,7 +57,7 @@ def to_response(partitions: TopicPartitionEpochs) -> Assignment:
     return Assignment(
         topic_partitions=[
             TopicPartitions(topic_id=topic_id, partitions=sorted(partitions[topic_id]))
-            for topic_id in sorted(partitions, key=topic_order)
+            for topic_id in in_topic_order(partitions)
         ]
     )
 
@@ -71,7 +71,7 @@ def to_target_record(partitions: TopicPartitionSets) -> list[TargetPartitions]:
     """Return the partitions for a record of a target assignment."""
     return [
         TargetPartitions(topic_id=topic_id, partitions=sorted(partitions[topic_id]))
-        for topic_id in sorted(partitions, key=topic_order)
+        for topic_id in in_topic_order(partitions)
     ]
 
 
@@ -94,14 +94,16 @@ def from_owned_record(
 
 def to_owned_record(partitions: TopicPartitionEpochs) -> list[OwnedPartitions]:
     """Return the partitions for a record of a current assignment."""
-    return [
-        OwnedPartitions(
-            topic_id=topic_id,
-            partitions=sorted(partitions[topic_id]),
-            assignment_epochs=[epoch for _, epoch in sorted(partitions[topic_id].items())],
-        )
-        for topic_id in sorted(partitions, key=topic_order)
-    ]
+    return [_to_owned(topic_id, partitions[topic_id]) for topic_id in in_topic_order(partitions)]
+
+
+def _to_owned(topic_id: Uuid, epochs: PartitionEpochs) -> OwnedPartitions:
+    numbers = sorted(epochs)
+    return OwnedPartitions(
+        topic_id=topic_id,
+        partitions=numbers,
+        assignment_epochs=[epochs[each] for each in numbers],
+    )
 
 
 def with_epoch(partitions: TopicPartitionSets, epoch: int) -> TopicPartitionEpochs:

@@ -5,6 +5,7 @@ import pytest
 from cordwood.coordination.groups.consumer.assignors.group_spec import (
     PartitionAssignorError,
     hash_order,
+    in_topic_order,
     topic_order,
 )
 from cordwood.core.uuids import Uuid
@@ -38,3 +39,4 @@ def test_topic_order_compares_signed_numbers_as_java_does() -> None:
     negative = Uuid(b"\xff" * 16)
 
     assert sorted([topic_id(1), negative], key=topic_order) == [negative, topic_id(1)]
+    assert in_topic_order([topic_id(1), negative]) == [negative, topic_id(1)]
