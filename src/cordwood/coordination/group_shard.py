@@ -25,6 +25,7 @@ from cordwood.coordination.groups.classic.join_attempt import MOST_PROTOCOLS
 from cordwood.coordination.groups.consumer import member_timers
 from cordwood.coordination.groups.consumer.consumer_group_configs import ConsumerGroupConfigs
 from cordwood.coordination.groups.consumer.consumer_group_manager import ConsumerGroupManager
+from cordwood.coordination.groups.consumer.group.consumer_group_description import MembersLater
 from cordwood.coordination.groups.consumer.group.consumer_group_replay import RECORD_TYPES
 from cordwood.coordination.groups.consumer.group.subscriptions import ResolvedRegularExpression
 from cordwood.coordination.groups.consumer.topics.regex_resolution import RegexResolution
@@ -173,17 +174,18 @@ class GroupShard:
 
     # -- requests about groups
 
-    def consumer_group_describe(
+    def consumer_group_describe(  # tidy: allow[parameters] `later` is not in the request
         self,
         request: ConsumerGroupDescribeRequest,
         _: ClientContext,
         *,
         ticket: Ticket,
         now_ms: int,
+        later: MembersLater | None = None,
     ) -> Outcome:
-        """Describe consumer groups."""
+        """Describe consumer groups; `later` gets the members of each one that exists."""
         del now_ms
-        groups = [self._consumer.describe(each) for each in request.group_ids]
+        groups = [self._consumer.describe(each, later=later) for each in request.group_ids]
         return Outcome.answer(ticket, ConsumerGroupDescribeResponse(groups=groups))
 
     def describe_groups(

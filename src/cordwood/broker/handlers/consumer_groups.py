@@ -3,6 +3,7 @@
 Kafka: `KafkaApis.handleConsumerGroupHeartbeat`, `handleConsumerGroupDescribe`.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -17,6 +18,7 @@ from cordwood.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     DescribedGroup,
+    Member,
 )
 from cordwood.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -75,9 +77,10 @@ async def consumer_group_describe(
     broker: BrokerServices, context: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse:
     """Describe groups of the consumer protocol; one that is named twice is described once."""
+    turns = LoopTurns(broker.turns)
     groups = [
-        await _described(broker, context, group_id)
-        async for group_id in LoopTurns(broker.turns).of(dict.fromkeys(request.group_ids))
+        await _described(broker, context, group_id, turns=turns)
+        async for group_id in turns.of(dict.fromkeys(request.group_ids))
     ]
     if request.include_authorized_operations:
         for each in groups:
@@ -86,8 +89,10 @@ async def consumer_group_describe(
 
 
 async def _described(
-    broker: BrokerServices, context: RequestContext, group_id: str
+    broker: BrokerServices, context: RequestContext, group_id: str, *, turns: LoopTurns
 ) -> DescribedGroup:
+    """Describe a group in one event, and its members of that moment in turns after it."""
+    later = list[Iterator[Member]]()
     one = ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=False)
     client = client_of(context)
     try:
@@ -95,7 +100,7 @@ async def _described(
         response = await broker.coordinators.groups.call(
             group_id,
             lambda shard, ticket, now_ms: shard.consumer_group_describe(
-                one, client, ticket=ticket, now_ms=now_ms
+                one, client, ticket=ticket, now_ms=now_ms, later=later
             ),
             answer=ConsumerGroupDescribeResponse,
         )
@@ -110,7 +115,9 @@ async def _described(
             assignor_name="",
             members=[],
         )
-    return response.groups[0]
+    (found,) = response.groups
+    found.members = [each for members in later async for each in turns.of(members)]
+    return found
 
 
 def _ensure_enabled(broker: BrokerServices) -> None:

@@ -1,5 +1,6 @@
 """Tests of the handlers of groups of the consumer protocol, on a broker with its logs."""
 
+import asyncio
 from collections.abc import Iterable
 
 import pytest
@@ -10,6 +11,7 @@ from cordwood.broker.handlers.consumer_groups import (
     consumer_group_describe,
     consumer_group_heartbeat,
 )
+from cordwood.broker.loop_turns import TurnQueue
 from cordwood.coordination.group_shard import GroupShard
 from cordwood.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -21,6 +23,7 @@ from cordwood.protocol.messages.consumer_group_heartbeat import (
 )
 from tests.unit.broker.broker_samples import BrokerHarness, run, turns
 from tests.unit.broker.coordinators.coordinator_samples import coordinating, locate
+from tests.unit.broker.test_loop_turns import SteppingClock, turns_of
 
 
 async def beat(
@@ -224,3 +227,19 @@ def test_many_names_are_prepared_in_turns_before_the_event(
 
     assert run(scene()) == (1, ["orders", *unknown])
     assert [len(each) for each in prepared] == [consumer_groups.MOST_NAMES, 1]
+
+
+def test_members_of_a_large_group_are_described_in_turns() -> None:
+    async def scene() -> tuple[int, int]:
+        async with coordinating() as harness:
+            await locate(harness)
+            for number in range(40):
+                await beat(harness, member=f"m-{number}")
+            harness.broker.turns = TurnQueue(SteppingClock())
+            asked = asyncio.ensure_future(described(harness))
+            taken = await turns_of(asked)
+            return taken, len((await asked).members)
+
+    taken, members = run(scene())
+    assert members == 40
+    assert taken >= 4

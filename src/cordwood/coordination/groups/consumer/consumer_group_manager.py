@@ -21,6 +21,7 @@ from cordwood.coordination.groups.consumer.consumer_group_state import ConsumerG
 from cordwood.coordination.groups.consumer.group import consumer_group_records as records
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
 from cordwood.coordination.groups.consumer.group.consumer_group_description import (
+    MembersLater,
     described,
     not_described,
 )
@@ -95,15 +96,15 @@ class ConsumerGroupManager:
         """Compute the hashes of topics ahead of a request that subscribes them."""
         self._state.hashes.compute(existing_topics(names, self._state.view))
 
-    def describe(self, group_id: str) -> DescribedGroup:
-        """Describe one group of a ConsumerGroupDescribe request."""
+    def describe(self, group_id: str, *, later: MembersLater | None = None) -> DescribedGroup:
+        """Describe one group of a ConsumerGroupDescribe request; with `later` without members."""
         state = self._state
         try:
             group = state.group(group_id)
         except GroupIdNotFoundError as error:
             return not_described(group_id, error)
         assignor = state.settings.consumer_assignors[0]
-        return described(group, state.view, default_assignor=assignor)
+        return described(group, state.view, default_assignor=assignor, later=later)
 
     def join_group(
         self, request: JoinGroupRequest, client: ClientContext, *, ticket: Ticket, now_ms: int

@@ -1,5 +1,8 @@
 """ConsumerGroupDescribe of one group (Kafka: `ConsumerGroup.asDescribedGroup`)."""
 
+from collections.abc import Iterator
+from typing import TypeAlias
+
 from cordwood.coordination.groups.consumer.assignors.group_spec import (
     NO_PARTITIONS,
     TopicPartitionSets,
@@ -21,8 +24,24 @@ _CLASSIC_TYPE = 0
 _CONSUMER_TYPE = 1
 
 
-def described(group: ConsumerGroup, view: TopicView, *, default_assignor: str) -> DescribedGroup:
-    """Return the description of a group."""
+MembersLater: TypeAlias = list[Iterator[Member]]
+"""Gets the members of a description, to be described one by one after the event."""
+
+
+def described(
+    group: ConsumerGroup,
+    view: TopicView,
+    *,
+    default_assignor: str,
+    later: MembersLater | None = None,
+) -> DescribedGroup:
+    """Return the description of a group; with `later` its members are described later.
+
+    They are those of this moment: members and targets are values, which are replaced, not changed.
+    """
+    members = _members(group, view)
+    if later is not None:
+        later.append(members)
     return DescribedGroup(
         error_code=0,
         group_id=group.group_id,
@@ -30,8 +49,14 @@ def described(group: ConsumerGroup, view: TopicView, *, default_assignor: str) -
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=group.preferred_assignor() or default_assignor,
-        members=[_member(group, each, view=view) for each in group.members.values()],
+        members=[*members] if later is None else [],
     )
+
+
+def _members(group: ConsumerGroup, view: TopicView) -> Iterator[Member]:
+    """Return descriptions of the present members, each made when it is taken."""
+    members, targets = [*group.members.values()], dict(group.target)
+    return (_member(each, targets.get(each.member_id, NO_PARTITIONS), view) for each in members)
 
 
 def not_described(group_id: str, error: GroupIdNotFoundError) -> DescribedGroup:
@@ -48,9 +73,8 @@ def not_described(group_id: str, error: GroupIdNotFoundError) -> DescribedGroup:
     )
 
 
-def _member(group: ConsumerGroup, member: ConsumerGroupMember, *, view: TopicView) -> Member:
+def _member(member: ConsumerGroupMember, target: TopicPartitionSets, view: TopicView) -> Member:
     assigned = _joined(without_epochs(member.assigned), without_epochs(member.pending_revocation))
-    target = group.target.get(member.member_id, NO_PARTITIONS)
     return Member(
         member_id=member.member_id,
         instance_id=member.instance_id,

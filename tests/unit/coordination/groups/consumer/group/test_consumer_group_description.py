@@ -1,5 +1,6 @@
 """A group is described with the present and the target partitions of its members."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
@@ -12,7 +13,7 @@ from cordwood.coordination.groups.consumer.group.consumer_group_member import (
 )
 from cordwood.coordination.topic_view import TopicFacts, Topics
 from cordwood.core.errors import GroupIdNotFoundError
-from cordwood.protocol.messages.consumer_group_describe import Assignment, TopicPartitions
+from cordwood.protocol.messages.consumer_group_describe import Assignment, Member, TopicPartitions
 from tests.unit.coordination.groups.consumer.assignors.assignor_samples import topic_id
 from tests.unit.coordination.groups.consumer.member_samples import member, partitions
 
@@ -56,3 +57,18 @@ def test_missing_group_has_an_error_and_no_state() -> None:
 
     assert (found.error_code, found.error_message) == (69, "Group g not found.")
     assert (found.group_state, found.group_epoch, found.members) == ("", 0, [])
+
+
+def test_members_that_are_described_later_are_those_of_the_event() -> None:
+    """3,000 members took 60 ms in one event."""
+    group, later = ConsumerGroup("g"), list[Iterator[Member]]()
+    group.update_member(member(assigned="1:1@10"))
+    group.target["m"] = partitions("1:1")
+
+    found = described(group, VIEW, default_assignor="uniform", later=later)
+    group.target["m"] = partitions("1:2")
+    group.remove_member("m")
+
+    assert found.members == []
+    (members,) = later
+    assert [each.target_assignment for each in members] == [assignment(1)]
