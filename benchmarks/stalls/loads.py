@@ -5,7 +5,8 @@
 Each load prepares its topics. Then `ready` is printed. A line on the standard input starts the
 loads, each in a thread, and the next line ends them. The last line of output has the number of
 steps of each load. The process has a low priority: a load must not take the processor from the
-broker or from the bystander.
+broker or from the bystander. After each step a load pauses for as long as the step took: a loop
+that has always more to do than it can has no latency but the length of its queue.
 """
 
 import os
@@ -15,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 from itertools import count
 from random import Random
+from time import monotonic, sleep
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -257,11 +259,13 @@ def main(site: Site, names: list[str]) -> None:
 
     def run(name: str) -> None:
         while True:
+            began_s = monotonic()
             try:
                 steps[name]()
             except StopIteration:
                 return
             done[name] += 1
+            sleep(monotonic() - began_s)
 
     for name in names:
         threading.Thread(target=run, args=(name,)).start()
