@@ -6,7 +6,7 @@ Every member keeps its partitions up to its quota, which is the same for all but
 Partitions that are free or above a quota go to the members below theirs, in order.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from cordwood.coordination.groups.consumer.assignors.group_spec import (
@@ -35,14 +35,15 @@ def assign_homogeneous(spec: GroupSpec) -> GroupAssignment:
     topic_ids = hash_order(spec.members[member_ids[0]].topic_ids)
     if not topic_ids:
         return {}
-    total = sum(spec.partition_count(each) for each in topic_ids)
+    counts = {each: spec.partition_count(each) for each in topic_ids}
+    total = sum(counts.values())
     quota, extra = divmod(total, len(member_ids))
     unassigned = _unassigned(spec, topic_ids)
     target = dict[str, dict[Uuid, frozenset[int]]]()
     unfilled = list[tuple[str, int]]()
     for number, member_id in enumerate(member_ids):
         has_extra = extra > 0
-        kept = _keep(spec.members[member_id].assigned, topic_ids, quota=quota + has_extra)
+        kept = _keep(spec.members[member_id].assigned, counts, quota=quota + has_extra)
         missing = kept.quota
         if missing and has_extra and len(member_ids) - number > extra:
             # Later members can take the extra partition: one of them may hold it already.
@@ -73,12 +74,18 @@ def _unassigned(spec: GroupSpec, topic_ids: Iterable[Uuid]) -> list[tuple[Uuid, 
 
 
 def _keep(
-    assigned: TopicPartitionSets, topic_ids: Iterable[Uuid], *, quota: int
+    assigned: TopicPartitionSets, counts: Mapping[Uuid, int], *, quota: int
 ) -> _KeptPartitions:
-    """Divide a member's partitions by its quota; topics that are not subscribed are dropped."""
+    """Divide a member's partitions by its quota.
+
+    Topics that are not subscribed are dropped, and partitions that do not exist: a classic member
+    has partitions by name, and its topic may be another one now.
+    """
     kept, revoked = dict[Uuid, frozenset[int]](), list[tuple[Uuid, int]]()
-    for topic_id in topic_ids:
+    for topic_id, count in counts.items():
         partitions = assigned.get(topic_id, _NONE)
+        if partitions and max(partitions) >= count:
+            partitions = frozenset(each for each in partitions if each < count)
         if len(partitions) > quota:
             ordered = sorted(partitions)
             revoked += [(topic_id, each) for each in ordered[quota:]]

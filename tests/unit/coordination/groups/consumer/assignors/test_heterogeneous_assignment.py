@@ -49,6 +49,12 @@ def test_partitions_of_unsubscribed_topics_are_dropped() -> None:
     assert HeterogeneousAssignment(group).assign() == parsed("A 1:0,1; B 2:0,1")
 
 
+def test_partitions_that_do_not_exist_are_dropped() -> None:
+    group = spec({"A": (1,), "B": (1, 2)}, (2, 1), before="A 1:0,1,7; B 2:0,1")
+
+    assert HeterogeneousAssignment(group).assign() == parsed("A 1:0,1; B 2:0")
+
+
 def test_partitions_stay_when_loads_differ_by_one() -> None:
     group = spec({"A": (1,), "B": (1,), "C": ()}, (3,), before="A 1:0,1; B 1:2")
 

@@ -46,6 +46,12 @@ def test_partitions_stay_up_to_the_quota(
     assert assign_homogeneous(group) == parsed(expected)
 
 
+def test_partitions_that_do_not_exist_are_dropped() -> None:
+    group = spec("AB", (2,), before="A 1:0,1,7; B 1:8")
+
+    assert assign_homogeneous(group) == parsed("A 1:0; B 1:1")
+
+
 def test_members_without_topics_have_no_partitions() -> None:
     assert assign_homogeneous(spec({"A": (), "B": ()}, ())) == {}
 
