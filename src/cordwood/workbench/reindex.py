@@ -4,6 +4,7 @@
              damage stops the rebuild, since a new index would hide it
     write    offset, time and transaction index of each segment, and a snapshot at its end; leader
              epochs only if their file is damaged or missing
+    keep     the snapshot at the first segment's base: only it has the producers of deleted segments
     report   offsets without a batch that no cleaner has removed: the new indexes are correct, and
              the records are lost
 
@@ -27,12 +28,13 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 )
 from cordwood.storage.checkpoints.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from cordwood.storage.files import file_names as names
-from cordwood.storage.files.atomic_write import directory_of
+from cordwood.storage.files.atomic_write import directory_of, read_whole
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log.crash_cleanup import segment_bases
 from cordwood.storage.log.segment_recovery import recover
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.producers.producer_state_entry import ProducedBatch
+from cordwood.storage.producers.producer_snapshot import decode_snapshot
+from cordwood.storage.producers.producer_state_entry import ProducedBatch, ProducerStateEntry
 from cordwood.storage.producers.producer_state_manager import (
     ProducerStateManager,
     ProducerStateManagerConfig,
@@ -94,8 +96,9 @@ def reindex(
     is unfinished. CorruptMessageError or DamagedFileError if the log is damaged; then nothing was
     changed.
     """
-    bases = _bases(files, path)
+    _bases(files, path)
     with lock_directory(files, directory_of(path)):
+        bases = _bases(files, path)  # a broker may have rolled before the lock
         survey = _LogSurvey(files, path)
         # All segments are checked before the first file is written.
         survey.read(bases, on_bytes)
@@ -104,10 +107,11 @@ def reindex(
             work = _IndexRebuild(files, path)
             work.warnings += survey.warnings
             work.reset(bases[0])
-            for base in bases:
+            for base, following in zip(bases, (*bases[1:], 0), strict=True):
                 place = SegmentPath(path, base)
                 _remove_indexes(files, place)
-                work.rebuild(LogSegment.open(table, place, config=config, now_ms=now_ms))
+                segment = LogSegment.open(table, place, config=config, now_ms=now_ms)
+                work.rebuild(segment, following=following)
             work.epochs.save()
             files.sync_directory(path)
         finally:
@@ -170,22 +174,36 @@ class _IndexRebuild:
         self.epochs = LeaderEpochCheckpointFile(files, path)
 
     def reset(self, base: int) -> None:
-        """Remove the old snapshots: producer state is rebuilt from the first segment on."""
+        """Remove all snapshots but the one at the first base, and begin with its producers."""
         self.snapshots.scan()
-        self.snapshots.truncate_fully(self.producers, base)
+        known = self._snapshot_at(base) if base in self.snapshots.offsets else None
+        for offset in self.snapshots.offsets:
+            old = self.snapshots.detach(offset) if offset != base or known is None else None
+            if old is not None:
+                self.files.remove(old)
+        self.producers.load(known or (), end_offset=base, now_ms=0)
         try:
             self.epochs.load()
         except DamagedFileError as error:
             self._warn(f"rebuilt: {error}")
             self.files.remove(self.epochs.path)
 
-    def rebuild(self, segment: LogSegment) -> None:
-        """Write the indexes of one segment, and a snapshot at its end."""
+    def _snapshot_at(self, base: int) -> Sequence[ProducerStateEntry] | None:
+        """Return the producers of a snapshot; None if it is damaged."""
+        path = self.snapshots.path_of(base)
+        try:
+            return decode_snapshot(read_whole(self.files, path), path=path)
+        except DamagedFileError as error:
+            self._warn(f"removed: {error}")
+            return None
+
+    def rebuild(self, segment: LogSegment, *, following: int) -> None:
+        """Write the indexes of one segment, and a snapshot at its end: the next one's base."""
         base = segment.base_offset
         self.producers.advance(max(base, self.producers.map_end_offset))
         done = recover(segment, partial(self._replay, segment))
         assert not done.truncated_bytes, "a whole segment is not truncated"
-        self.producers.advance(max(done.next_offset, base))
+        self.producers.advance(max(done.next_offset, base, following))
         self.snapshots.take(self.producers)
         for path in segment.paths():
             if not path.endswith(names.LOG):

@@ -5,6 +5,7 @@ import pytest
 from cordwood.core.errors import CorruptMessageError, LogDirectoryError
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.log_config import LogConfig
+from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.reindex import LostOffsets, ReindexReport, reindex
@@ -17,7 +18,8 @@ from tests.unit.storage.log_samples import (
     lead,
     produced,
 )
-from tests.unit.storage.reader_samples import THREES, got, harm, name, put
+from tests.unit.storage.reader_samples import THREES, directory, got, harm, name, put
+from tests.unit.storage.segment_samples import v2
 
 ENDINGS = ("index", "timeindex", "snapshot")
 
@@ -89,6 +91,46 @@ def test_producer_snapshots_are_rebuilt() -> None:
     run(place.files)
 
     assert contents(place, ".snapshot") == before
+
+
+def retained() -> LogHarness:
+    """Return a log whose first segment, with all batches of producer 7, retention has deleted."""
+    place = LogHarness()
+    log = place.open(THREES)
+    for number in range(2):
+        lead(log, produced(number, producer=(7, 0)))
+    filled(log, 8)
+    log.close()
+    for ending in (".log", ".index", ".timeindex"):
+        place.files.remove(f"{DIRECTORY}/{name(0, ending)}")
+    return place
+
+
+def test_producers_of_deleted_segments_stay_in_all_snapshots() -> None:
+    place = retained()
+    before = contents(place, "snapshot")
+
+    run(place.files)
+
+    assert contents(place, "snapshot") == before
+    assert all(len(each) > len(encode_snapshot([])) for each in before.values())
+
+
+def test_damaged_snapshot_at_the_log_start_is_reported() -> None:
+    place = retained()
+    harm(place.files, name(3, ".snapshot"), 3)
+
+    report = run(place.files)
+
+    assert len(report.warnings) == 1
+    assert report.warnings[0].startswith("removed: ")
+    assert name(3, ".snapshot") not in place.files.list(DIRECTORY)
+
+
+def test_snapshots_of_a_compacted_log_are_at_the_bases_of_segments() -> None:
+    files = directory(log=v2(0, 3), log_7=v2(9, 11))
+
+    assert run(files).snapshots == (7, 12)
 
 
 def test_damaged_leader_epochs_are_rebuilt_from_the_log() -> None:
