@@ -36,12 +36,18 @@ def latest(frame: DataFrame) -> DataFrame:
 def unframed(frame: DataFrame, column: str = "value") -> DataFrame:
     """Add `schema_id` and `payload`, from values in the Confluent wire format.
 
-    Both are null if a value is not in this format.
+    Both are null if a value is not in this format: it begins with a zero byte and a positive
+    integer of 32 bits.
     """
     _ensure_absent(frame, SCHEMA_ID, "payload")
     value = F.col(column)
-    is_framed = (F.length(value) >= _HEADER_BYTES) & (F.substring(value, 1, 1) == F.lit(b"\0"))
-    number = F.conv(F.hex(F.substring(value, 2, 4)), 16, 10).cast("int")
+    is_framed = (
+        (F.length(value) >= _HEADER_BYTES)
+        & (F.substring(value, 1, 1) == F.lit(b"\0"))
+        & (F.substring(value, 2, 1) < F.lit(b"\x80"))
+    )
+    # In ANSI mode a cast raises for numbers of other values, if Spark computes these too.
+    number = F.conv(F.hex(F.substring(value, 2, 4)), 16, 10).try_cast("int")
     payload = F.substring(value, F.lit(_HEADER_BYTES + 1), F.length(value) - _HEADER_BYTES)
     return frame.withColumns(
         {SCHEMA_ID: _when(is_framed, number), "payload": _when(is_framed, payload)}

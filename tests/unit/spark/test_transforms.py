@@ -48,14 +48,15 @@ def test_latest_keeps_the_records_that_compaction_keeps(spark: "SparkSession") -
 
 
 def test_unframed_removes_the_schema_id(spark: "SparkSession") -> None:
-    values = [b"\0\0\0\1\0rest", b"\0\x7f\xff\xff\xff", b"\0abc", b"{...}", b"", None]
+    others = [b"\0\x80\0\0\0", b"\0\xff\xff\xff\xffx", b"\0abc", b"{...}", b"", None]
+    values = [b"\0\0\0\1\0rest", b"\0\x7f\xff\xff\xff", *others]
     frame = log(spark, *((0, number, b"", value) for number, value in enumerate(values)))
 
     rows = frame.transform(unframed).orderBy("offset").collect()
 
     found = [(row.schema_id, row.payload and bytes(row.payload)) for row in rows]
     assert found[:2] == [(256, b"rest"), ((1 << 31) - 1, bytearray())]
-    assert found[2:] == [(None, None)] * 4
+    assert found[2:] == [(None, None)] * len(others)
 
 
 def test_avro_is_decoded_and_other_values_keep_their_rows(

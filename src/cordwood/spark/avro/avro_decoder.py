@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from cordwood.core.binary import INT32_MAX
 from cordwood.spark.avro.avro_schemas import Schema, arrow_type
 
 #: The columns that are added.
@@ -67,6 +68,8 @@ class AvroDecoder:
                 None, None, f"no schema id (begins with {value[:_HEADER_BYTES].hex() or 'no byte'})"
             )
         number = int.from_bytes(value[1:_HEADER_BYTES], "big")
+        if number > INT32_MAX:
+            return DecodedValue(None, None, f"schema {number}: not a positive integer of 32 bits")
         if number not in self._schemas:
             return DecodedValue(number, None, f"schema {number}: not among the given schemas")
         return self._read(number, value)

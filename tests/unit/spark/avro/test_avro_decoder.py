@@ -62,6 +62,7 @@ def test_tombstone_has_neither_record_nor_error() -> None:
         (b"\0\0\0\0", None, "no schema id (begins with 00000000)"),
         (b'{"id": 7}', None, "no schema id (begins with 7b22696422)"),
         (b"\0\0\0\0\x09\x0e", 9, "schema 9: not among the given schemas"),
+        (b"\0\xff\xff\xff\xff\x0e", None, "schema 4294967295: not a positive integer of 32 bits"),
         (b"\0\0\0\0\x01", 1, "schema 1: EOFError: "),
         (b"\0\0\0\0\x02\x0e\x02", 2, "schema 2: EOFError: "),
         (b"\0\0\0\0\x02\x0e\x06", 2, "schema 2: IndexError: "),
