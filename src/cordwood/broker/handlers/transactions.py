@@ -4,7 +4,7 @@ Kafka: the `handle...Txn` methods of `KafkaApis`. A request with several transac
 divided by their coordinators; each part has its own result.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from cordwood.broker.handlers.request_client import client_of
@@ -13,11 +13,13 @@ from cordwood.broker.metadata.metadata_image import ClusterImage
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.coordination.client_context import ClientContext
+from cordwood.coordination.transactions.add_partitions_response import PartitionCodes
 from cordwood.core.errors import (
     KafkaError,
     OperationNotAttemptedError,
     UnknownTopicOrPartitionError,
 )
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.add_offsets_to_txn import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -65,66 +67,73 @@ async def _added(
     topics: list[AddPartitionsToTxnTopic],
     turns: LoopTurns,
 ) -> list[AddPartitionsToTxnTopicResult]:
-    """Add the partitions of one transaction."""
+    """Add the partitions of one transaction; their results are made in turns after the event."""
     missing = await _missing(broker.metadata.image, topics, turns)
     if missing:
+        unknown = dict.fromkeys(missing, UnknownTopicOrPartitionError.code)
         code = OperationNotAttemptedError.code
-        return await _failed(topics, code, missing=missing, turns=turns)
+        return await _results(topics, unknown, default=code, turns=turns)
     transactional_id = (
         part.transactions[0].transactional_id if part.transactions else part.transactional_id
     )
+    later = dict[int, PartitionCodes | int]()
     try:
-        response = await broker.coordinators.transactions.call(
+        await broker.coordinators.transactions.call(
             transactional_id,
             lambda shard, ticket, now_ms: shard.add_partitions(
-                part, client, ticket=ticket, now_ms=now_ms
+                part, client, ticket=ticket, now_ms=now_ms, later=later
             ),
             answer=AddPartitionsToTxnResponse,
         )
     except KafkaError as error:
-        return await _failed(topics, error.code, missing=(), turns=turns)
-    if part.transactions:
-        return response.results_by_transaction[0].topic_results
-    return response.results_by_topic
+        return await _results(topics, {}, default=error.code, turns=turns)
+    finally:
+        turns.begin()
+    codes = later[0]
+    if isinstance(codes, int):
+        return await _results(topics, {}, default=codes, turns=turns)
+    return await _results(topics, codes, default=0, turns=turns)
 
 
 async def _missing(
     image: ClusterImage, topics: Iterable[AddPartitionsToTxnTopic], turns: LoopTurns
-) -> set[tuple[str, int]]:
+) -> set[TopicPartition]:
     """Return the partitions that do not exist."""
-    missing = set[tuple[str, int]]()
+    missing = set[TopicPartition]()
     for topic in topics:
         found = image.topics.get(topic.name)
         count = 0 if found is None else len(found.partitions)
         async for number in turns.of(topic.partitions):
             if not 0 <= number < count:
-                missing.add((topic.name, number))
+                missing.add(_partition(topic.name, number))
     return missing
 
 
-async def _failed(
+async def _results(
     topics: Iterable[AddPartitionsToTxnTopic],
-    code: int,
+    codes: PartitionCodes,
     *,
-    missing: Collection[tuple[str, int]],
+    default: int,
     turns: LoopTurns,
 ) -> list[AddPartitionsToTxnTopicResult]:
-    """Return the result of a transaction that is not changed."""
+    """Return the results of a transaction; `codes` has those that are not the default."""
     return [
         AddPartitionsToTxnTopicResult(
             name=topic.name,
             results_by_partition=[
                 AddPartitionsToTxnPartitionResult(
                     partition_index=number,
-                    partition_error_code=UnknownTopicOrPartitionError.code
-                    if (topic.name, number) in missing
-                    else code,
+                    partition_error_code=codes.get(_partition(topic.name, number), default),
                 )
                 async for number in turns.of(topic.partitions)
             ],
         )
         async for topic in turns.of(topics)
     ]
+
+
+def _partition(topic: str, number: int) -> TopicPartition:
+    return TopicPartition(TopicName(topic), PartitionId(number))
 
 
 def _distinct(topics: Iterable[AddPartitionsToTxnTopic]) -> list[AddPartitionsToTxnTopic]:

@@ -75,6 +75,11 @@ def result_of(
     )
 
 
+def without_results(transaction: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
+    """Return the result of one transaction without those of its partitions."""
+    return AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=[])
+
+
 def _results(
     topic: AddPartitionsToTxnTopic, codes: PartitionCodes | int
 ) -> list[AddPartitionsToTxnPartitionResult]:

@@ -4,6 +4,8 @@ Kafka: `handleAddPartitionsToTransaction`, `handleVerifyPartitionsInTransaction`
 that one request changes are one batch: their records count together, or none is written.
 """
 
+from typing import TypeAlias
+
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.outcome import Answer, Outcome, Ticket
 from cordwood.coordination.transactions.add_partitions import (
@@ -17,6 +19,7 @@ from cordwood.coordination.transactions.add_partitions_response import (
     response_of,
     result_of,
     transactions_of,
+    without_results,
 )
 from cordwood.coordination.transactions.client_errors import transaction_error
 from cordwood.coordination.transactions.transaction_appends import TransactionAppends
@@ -28,6 +31,9 @@ from cordwood.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
 )
+
+CodesLater: TypeAlias = dict[int, PartitionCodes | int]
+"""Gets the code of each transaction of a request by its place, or the codes of its partitions."""
 
 _NO_ERROR: PartitionCodes = {}
 
@@ -45,8 +51,12 @@ class TransactionAdditions:
         *,
         ticket: Ticket,
         now_ms: int,
+        later: CodesLater | None = None,
     ) -> TransactionOutcome:
-        """Add to or verify each transaction of a request."""
+        """Add to or verify each transaction of a request.
+
+        With `later` the results of partitions are made later, from the codes of each transaction.
+        """
         version = client.api_version
         transactions = transactions_of(request, version)
         changes = dict[int, TransactionMetadata]()
@@ -71,7 +81,11 @@ class TransactionAdditions:
             for at, each in enumerate(transactions):
                 rejected = failed if at in changes else None
                 code = codes.get(at, _NO_ERROR) if rejected is None else rejected
-                results.append(result_of(each, code))
+                if later is not None:
+                    later[at] = code
+                    results.append(without_results(each))
+                else:
+                    results.append(result_of(each, code))
             return response_of(results, version)
 
         if not changes:

@@ -41,7 +41,10 @@ from cordwood.coordination.transactions.init_producer_id import (
     read_init_request,
     validate_init,
 )
-from cordwood.coordination.transactions.transaction_additions import TransactionAdditions
+from cordwood.coordination.transactions.transaction_additions import (
+    CodesLater,
+    TransactionAdditions,
+)
 from cordwood.coordination.transactions.transaction_appends import TransactionAppends
 from cordwood.coordination.transactions.transaction_listing import ListFilters, TransactionPage
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
@@ -141,16 +144,17 @@ class TransactionShard:
         asked = _Asked(ticket, client.api_version)
         return self._init(init, asked, producer_id=None, now_ms=now_ms)
 
-    def add_partitions(
+    def add_partitions(  # tidy: allow[parameters] `later` is not in the request
         self,
         request: AddPartitionsToTxnRequest,
         client: ClientContext,
         *,
         ticket: Ticket,
         now_ms: int,
+        later: CodesLater | None = None,
     ) -> TransactionOutcome:
-        """Add partitions to transactions, or verify that they are in them."""
-        return self._additions.add(request, client, ticket=ticket, now_ms=now_ms)
+        """Add partitions to transactions, or verify that they are in them; `later` as in `add`."""
+        return self._additions.add(request, client, ticket=ticket, now_ms=now_ms, later=later)
 
     def add_offsets(  # tidy: allow[parameters] the partition count is not in the request
         self,

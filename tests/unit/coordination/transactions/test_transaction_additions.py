@@ -2,10 +2,13 @@
 
 import pytest
 
+from cordwood.coordination.client_context import ClientContext
+from cordwood.coordination.transactions.add_partitions_response import PartitionCodes
 from cordwood.coordination.transactions.transaction_state import TransactionState
 from cordwood.core.errors import CoordinatorNotAvailableError
 from cordwood.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
     AddPartitionsToTxnTransaction,
 )
 from tests.unit.coordination.transaction_samples import (
@@ -173,3 +176,41 @@ def test_rejected_offsets_are_undone() -> None:
     assert harness.add_offsets(PRODUCER) == 15
 
     assert harness.found() == metadata()
+
+
+def codes_later(
+    harness: TransactionHarness, *transactions: AddPartitionsToTxnTransaction
+) -> object:
+    """Add with `later`; return the codes that it got, after results without partitions."""
+    request = AddPartitionsToTxnRequest(transactions=[*transactions])
+    later = dict[int, PartitionCodes | int]()
+    found = harness.answer(
+        lambda ticket: harness.shard.add_partitions(
+            request, ClientContext(5), ticket=ticket, now_ms=harness.now_ms, later=later
+        )
+    )
+    assert isinstance(found, AddPartitionsToTxnResponse)
+    assert all(each.topic_results == [] for each in found.results_by_transaction)
+    return later
+
+
+def test_codes_are_given_in_place_of_49_000_results() -> None:
+    harness = harness_in()
+    overtaking = transaction()
+
+    assert codes_later(harness, transaction(), overtaking) == {0: {}, 1: 51}
+    assert harness.found().partitions == {ORDERS, BILLS}
+
+
+def test_code_of_a_rejected_addition_replaces_that_of_its_decision() -> None:
+    harness = harness_in()
+    harness.rejection = UNAVAILABLE
+
+    assert codes_later(harness, transaction()) == {0: 15}
+
+
+def test_codes_of_a_verification_are_those_of_missing_partitions() -> None:
+    harness = harness_in()
+    harness.add(PRODUCER, ORDERS)
+
+    assert codes_later(harness, transaction(verify=True)) == {0: {BILLS: 120}}
