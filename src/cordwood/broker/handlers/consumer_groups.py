@@ -5,6 +5,7 @@ Kafka: `KafkaApis.handleConsumerGroupHeartbeat`, `handleConsumerGroupDescribe`.
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain, zip_longest
 from typing import Final
 
 from cordwood.broker.handlers.request_client import client_of
@@ -59,14 +60,18 @@ async def consumer_group_heartbeat(
 
 async def _prepare_names(broker: BrokerServices, request: ConsumerGroupHeartbeatRequest) -> None:
     """Sort the names of a request in parts, and hash their topics, so that its event is short."""
-    groups, ordered = broker.coordinators.groups, list[str]()
+    groups, turns = broker.coordinators.groups, LoopTurns(broker.turns)
     partition = groups.partition_of(request.group_id)
     names = [*dict.fromkeys(request.subscribed_topic_names or ())]
-    async for at in LoopTurns(broker.turns).of(range(0, len(names), MOST_NAMES)):
+    runs = list[list[str]]()
+    async for at in turns.of(range(0, len(names), MOST_NAMES)):
         part = sorted(names[at : at + MOST_NAMES])
-        ordered += part
+        runs.append(part)
         groups.runtime.read(partition, partial(_hash_topics, part))
-    request.subscribed_topic_names = ordered
+    while len(runs) > 1:  # a sort merges what is in order already
+        pairs = zip_longest(runs[::2], runs[1::2], fillvalue=())
+        runs = await turns.collect(lambda pair: sorted(chain(*pair)), pairs)
+    (request.subscribed_topic_names,) = runs
 
 
 def _hash_topics(names: list[str], shard: GroupShard, _now_ms: int) -> None:
