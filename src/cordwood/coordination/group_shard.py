@@ -352,6 +352,6 @@ class GroupShard:
         self, committer: OffsetCommitter, group_id: str, now_ms: int
     ) -> list[TimerChange]:
         group = self.groups.by_id.get(group_id)
-        if not isinstance(group, ClassicGroup):
+        if not isinstance(group, ClassicGroup) or not group.members:
             return []
         return self._classic.keep_session(group, committer.member_id, now_ms=now_ms).timers

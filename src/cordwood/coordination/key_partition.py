@@ -1,5 +1,6 @@
 """Partition of a group or a transactional id in its internal topic (Kafka: `partitionFor`)."""
 
+from functools import lru_cache
 from operator import mul
 from struct import unpack
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,8 @@ _MASK: Final = (1 << _BITS) - 1
 _SIGN: Final = 1 << (_BITS - 1)
 #: The characters that are multiplied together: a loop over them would take five times as long.
 _AT_ONCE: Final = 64
+#: The longest key whose hash is cached.
+_SHORT: Final = 128
 _POWERS: Final = tuple(pow(31, each, 1 << _BITS) for each in range(_AT_ONCE + 1))
 
 
@@ -30,7 +33,11 @@ def java_hash(text: str) -> int:
     return value - (1 << _BITS) if value & _SIGN else value
 
 
+#: Hashes of keys in use: each request of a member needs that of its group.
+_cached_hash: Final = lru_cache(maxsize=4_096)(java_hash)
+
+
 def partition_for(key: str, partitions: int) -> int:
     """Return the partition of a key. Kafka's absolute value of the lowest number is 0."""
-    value = java_hash(key)
+    value = _cached_hash(key) if len(key) <= _SHORT else java_hash(key)
     return 0 if value == -_SIGN else abs(value) % partitions

@@ -101,9 +101,10 @@ def known_by_id(
 def _existing(
     topic: KnownTopic[P], count: int, *, results: PartitionResults
 ) -> list[KnownTopic[P]]:
-    missing = [each for each in topic.numbers if not 0 <= each < count]
-    if not missing:
-        return [topic] if topic.partitions else []
+    numbers = topic.numbers
+    if not numbers or (min(numbers) >= 0 and max(numbers) < count):
+        return [topic] if numbers else []
+    missing = [each for each in numbers if not 0 <= each < count]
     code = UnknownTopicOrPartitionError.code
     results.reject(topic.name, missing, error_code=code, topic_id=topic.topic_id)
     found = [each for each in topic.partitions if 0 <= each.partition_index < count]

@@ -110,9 +110,7 @@ class OffsetMetadataManager:
         retention_ms = request.retention_time_ms
         expire_ms = NO_TIMESTAMP if retention_ms == NO_TIMESTAMP else now_ms + retention_ms
         committed = offset_commit.commit(
-            self._commit_of(request.group_id, committer, now_ms)._replace(
-                expire_timestamp_ms=expire_ms
-            ),
+            self._commit_of(request.group_id, committer, now_ms, expire_ms=expire_ms),
             known,
             groups=self._groups,
         )
@@ -214,9 +212,16 @@ class OffsetMetadataManager:
         self._topics = view
         return self._delete_part(now_ms) if self._deleted else Outcome()
 
-    def _commit_of(self, group_id: str, committer: OffsetCommitter, now_ms: int) -> OffsetCommit:
+    def _commit_of(
+        self,
+        group_id: str,
+        committer: OffsetCommitter,
+        now_ms: int,
+        *,
+        expire_ms: int = NO_TIMESTAMP,
+    ) -> OffsetCommit:
         max_metadata = self._settings.offset_metadata_max_bytes
-        return OffsetCommit(group_id, committer, now_ms, max_metadata)
+        return OffsetCommit(group_id, committer, now_ms, max_metadata, expire_ms)
 
     def _next_check(self, now_ms: int) -> TimerChange:
         return TimerChange(_CHECK, now_ms + self._settings.offsets_retention_check_interval_ms)
