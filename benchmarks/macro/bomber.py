@@ -13,10 +13,10 @@
     coordinated  requests about groups, offsets and transactions of many partitions, which exist
 
 A bystander, another process, sends ApiVersions every 5 ms. The verdict on a part is the largest
-delay of its response, and the growth of the broker's resident memory, at the end and at its peak,
-and of its descriptors. A part has a broker of its own, which has taken a record before, and so has
-its kernels. `loop's processor` is the time that our loop's thread computes without a look at its
-timers, which other processes of the machine do not change. `--alone` leaves Kafka out.
+delay of its response, and the growth of the broker's resident memory, at its peak and a rest after
+the bombs, and of its descriptors. A part has a broker of its own, which has taken a record before,
+and so has its kernels. `loop's processor` is the time that our loop's thread computes without a
+look at its timers, which other processes of the machine do not change. `--alone` leaves Kafka out.
 `--stacks` prints each request that keeps the loop for long, and our reports of long callbacks.
 """
 
@@ -100,6 +100,8 @@ class Options:
     apis: tuple[int, ...] = tuple(ROUTES)
     frame_bytes: int = _LARGEST_FRAME
     expanded_bytes: int = 200 * _MIB
+    #: The time after the bombs until the memory is read: a quiet broker returns what it has freed.
+    rest_s: float = 0
     is_alone: bool = False
     has_stacks: bool = False
     #: The words of `python -m` that start our broker with a probe of its loop.
@@ -109,7 +111,7 @@ class Options:
 SMALL: Final = Options(
     elements=2_000, partitions=200, frame_bytes=_MIB, expanded_bytes=_MIB, is_alone=True
 )
-FULL: Final = Options(elements=MOST_ELEMENTS - 1_000, partitions=10_000)
+FULL: Final = Options(elements=MOST_ELEMENTS - 1_000, partitions=10_000, rest_s=12)
 
 
 class Verdict(NamedTuple):
@@ -260,9 +262,7 @@ def _sessions(target: Target, options: Options) -> None:
 
 def _unread(target: Target, options: Options) -> None:
     """Responses of the configurations of many topics, and of the same broker many times."""
-    topics = [f"{TOPIC}-{number}" for number in range(options.elements // 100)]
-    target.throw(frame(_creation_of(topics), 5))
-    bomb_of_topics = frame(_descriptions_of(_TOPIC_RESOURCE, topics), 4)
+    bomb_of_topics = frame(_descriptions_of(_TOPIC_RESOURCE, _described_topics(options)), 4)
     bomb_of_broker = frame(_descriptions_of(_BROKER, ["1"] * 300), 4)
     with ExitStack() as stack:
         for number in range(_CONNECTIONS):
@@ -270,6 +270,10 @@ def _unread(target: Target, options: Options) -> None:
             connection.setblocking(False)  # noqa: FBT003 - the standard library's signature
             _send_some(connection, (bomb_of_topics if number % 4 else bomb_of_broker) * 10)
         sleep(min(10, options.elements / 5_000))
+
+
+def _described_topics(options: Options) -> list[str]:
+    return [f"{TOPIC}-{number}" for number in range(options.elements // 100)]
 
 
 def _creation_of(topics: Sequence[str]) -> CreateTopicsRequest:
@@ -381,6 +385,8 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
             admin.create_topic(TOPIC)
         target = Target(peer, peer.folder / "pings")
         target.warm_up()
+        if part == "unread":
+            target.throw(frame(_creation_of(_described_topics(options)), 5))
         if part == COORDINATED:
             target.site = CoordinationSite(
                 peer.port, partitions=options.partitions, groups=options.partitions // 10
@@ -396,7 +402,7 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
             return Verdict(
                 _worst(target.pings, start_s, end_s),
                 _worst(target.used, start_s, end_s),
-                peer.resident_mib() - before,
+                _rested_mib(peer, options.rest_s) - before,
                 target.peak_mib() - before,
                 target.descriptors() - descriptors,
                 target.unanswered,
@@ -406,6 +412,12 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
         for line in peer.words().splitlines():
             if options.has_stacks and "held up" in line:
                 print(f"  {line}", file=sys.stderr)
+
+
+def _rested_mib(peer: Peer, rest_s: float) -> float:
+    """Return the memory in use after a rest."""
+    sleep(rest_s)
+    return peer.resident_mib()
 
 
 def _probe(peer: Peer, options: Options) -> None:
