@@ -140,6 +140,15 @@ def _witnesses(
     return found
 
 
+def find_witnesses(
+    options: SourceOptions, known: Mapping[TopicPartition, KnownEnd]
+) -> Mapping[TopicPartition, PartitionWitness]:
+    """Return what `plan_read` finds about the known ends, without a plan."""
+    with _open_readers(SystemFiles(), options) as readers:
+        wanted = {each for reader in readers for each in reader.partitions()}
+        return _witnesses(readers, _available(readers, wanted), known)
+
+
 def cut_reads(files: Files, reads: Sequence[PlannedRead], *, options: SourceOptions) -> list[Split]:
     """Return the splits of planned reads, with the size and number that the options set."""
     least = options.min_partitions or 0

@@ -15,7 +15,7 @@ from cordwood.spark.source.coverage import (
 from cordwood.spark.source.local_paths import parse_local_options
 from cordwood.spark.source.offset_resolution import PartitionWitness
 from cordwood.spark.source.source_options import OffsetRangeLimit, SourceOptions, TopicChoice
-from cordwood.spark.source.split_planning import plan_read, plan_splits
+from cordwood.spark.source.split_planning import find_witnesses, plan_read, plan_splits
 from cordwood.spark.source.splits import RECORD_BYTES, Split
 from tests.unit.client.fake_broker import FakeBroker, served
 from tests.unit.storage.reader_samples import name
@@ -184,3 +184,11 @@ def test_end_that_is_not_written_yet_is_rejected_where_a_plan_continues(tmp_path
 
     with pytest.raises(OffsetOutOfRangeError, match="no source has offsets 4 to 8 of t-0"):
         plan_read(options, known={T0: KnownEnd(2)})
+
+
+def test_witnesses_are_found_without_a_plan(tmp_path: Path) -> None:
+    options = SourceOptions(paths=(_with_log(tmp_path, 6),))
+
+    found = find_witnesses(options, {T0: KnownEnd(4, 3)})
+
+    assert found == {T0: PartitionWitness(6, 4, truncated_at=3)}

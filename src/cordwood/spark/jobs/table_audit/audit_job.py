@@ -34,6 +34,7 @@ from cordwood.spark.jobs.table_audit.deep_comparison import (
 )
 from cordwood.spark.jobs.table_audit.row_checksums import COMPARED_COLUMNS
 from cordwood.spark.jobs.table_export.export_job import open_table
+from cordwood.spark.jobs.table_export.export_plan import known_ends, truncated_ends
 from cordwood.spark.jobs.tables.export_table import ExportTable, ForeignTableError
 from cordwood.spark.jobs.tables.log_offsets import SplitOffsets, find_offsets
 from cordwood.spark.jobs.tables.offset_comparison import (
@@ -51,7 +52,12 @@ from cordwood.spark.jobs.tables.offset_spans import (
     subtract_spans,
     unpack_spans,
 )
-from cordwood.spark.jobs.tables.table_ledger import ExportedOffsets, TableState, check_topics
+from cordwood.spark.jobs.tables.table_ledger import (
+    ExportedOffsets,
+    TableState,
+    check_leader_epochs,
+    check_topics,
+)
 from cordwood.spark.jobs.tables.table_pieces import AuditColumns, TablePiece, find_table_offsets
 from cordwood.spark.jobs.task_packing import pack_tasks, total_bytes
 from cordwood.spark.runtime.progress import UNSEEN, Progress
@@ -64,7 +70,7 @@ from cordwood.spark.source.source_options import (
     SourceOptions,
     TopicChoice,
 )
-from cordwood.spark.source.split_planning import ReadPlan, plan_read
+from cordwood.spark.source.split_planning import ReadPlan, find_witnesses, plan_read
 from cordwood.spark.source.splits import Split
 
 #: Most bytes of small files or splits in one task.
@@ -93,6 +99,8 @@ def audit_table(
     plan = plan_read(source, ignores_gaps=True)
     if state is not None:
         check_topics(state, plan.topic_ids, table=table.name)
+        witnesses = find_witnesses(source, known_ends(state))
+        check_leader_epochs(state, truncated_ends(witnesses), table=table.name)
     run = _AuditRun(spark, replace(options, source=source), plan, pieces, progress)
     rounds = 2 if columns else 1
     progress.begin("audit", rounds * (total_bytes(pieces) + total_bytes(plan.splits)))

@@ -23,6 +23,7 @@ from cordwood.spark.jobs.tables.table_ledger import (
     check_start,
 )
 from cordwood.spark.source.coverage import KnownEnd, OffsetRange
+from cordwood.spark.source.offset_resolution import PartitionWitness
 from cordwood.spark.source.source_options import EARLIEST, SourceOptions
 from cordwood.spark.source.split_planning import ReadPlan
 from cordwood.spark.source.splits import Split
@@ -56,12 +57,18 @@ def check_plan(plan: ReadPlan, state: TableState, *, options: SourceOptions, tab
                 remedy=_ANOTHER_LOG,
             )
         _check_given_start(plan, state, partition, options=options, table=table)
-    truncated = {
+    check_leader_epochs(state, truncated_ends(plan.witnesses), table=table)
+
+
+def truncated_ends(
+    witnesses: Mapping[TopicPartition, PartitionWitness],
+) -> dict[TopicPartition, int]:
+    """Return where the log has replaced records below the ends of a table."""
+    return {
         partition: witness.truncated_at
-        for partition, witness in plan.witnesses.items()
+        for partition, witness in witnesses.items()
         if witness.truncated_at is not None
     }
-    check_leader_epochs(state, truncated, table=table)
 
 
 def absent_partitions(plan: ReadPlan, state: TableState) -> list[TopicPartition]:

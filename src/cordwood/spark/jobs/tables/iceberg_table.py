@@ -128,7 +128,8 @@ class IcebergTable:
             text = table.properties.get(STATE_KEY)
             if text is None:
                 raise foreign_table(self.name)
-            if not _is_of_this_line(table):
+            state = parse_state(text, table=self.name)
+            if state.exported and not _is_of_this_line(table):
                 current = table.current_snapshot()
                 raise unknown_state(
                     self.name,

@@ -10,6 +10,7 @@ from cordwood.spark.jobs.table_export.export_plan import (
     check_plan,
     commit_ranges,
     known_ends,
+    truncated_ends,
 )
 from cordwood.spark.jobs.tables.table_ledger import (
     CommitRange,
@@ -102,6 +103,12 @@ def test_log_that_ends_before_the_table_is_rejected() -> None:
 def test_log_with_other_records_below_the_end_of_the_table_is_rejected() -> None:
     with pytest.raises(TableError, match="orders-0: the log was truncated to offset 4 after the"):
         _check(_plan(truncated_at=4), _state(0, 7), options=SourceOptions())
+
+
+def test_truncated_ends_are_those_of_witnesses_of_a_truncation() -> None:
+    witnesses = {ORDERS: PartitionWitness(20, 3, truncated_at=4), OTHERS: PartitionWitness(20, 3)}
+
+    assert truncated_ends(witnesses) == {ORDERS: 4}
 
 
 def test_missing_partition_of_a_selected_topic_is_rejected() -> None:

@@ -264,3 +264,12 @@ def test_warehouse_whose_path_is_read_as_an_address_is_rejected(
 
     with pytest.raises(SettingError, match="reads as parts of an address; use another folder"):
         open_catalog(address)
+
+
+def test_table_of_an_export_without_commits_stays_usable(
+    table: IcebergTable, logs: Path, tmp_path: Path
+) -> None:
+    table.folder(layout())
+    _loaded(tmp_path).overwrite(_loaded(tmp_path).scan().to_arrow())
+
+    assert add(table, logs, (0, 5)).exported == {ORDERS: ExportedOffsets(0, 5, 5)}
