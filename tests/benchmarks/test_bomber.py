@@ -53,7 +53,18 @@ OF_ONE: Final = frozenset(
     }
 )
 #: Names that occur more than once are counted, and then are one name.
-COUNTED: Final = frozenset({"CreatePartitions", "DeleteGroups", "DescribeTopicPartitions"})
+COUNTED: Final = frozenset(
+    {
+        "AddPartitionsToTxn",
+        "ConsumerGroupDescribe",
+        "CreatePartitions",
+        "DeleteGroups",
+        "DescribeGroups",
+        "DescribeTopicPartitions",
+        "DescribeTransactions",
+        "OffsetFetch",
+    }
+)
 LATEST: Final = [
     bomb
     for key, last in LAST.items()

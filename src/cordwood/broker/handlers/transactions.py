@@ -87,8 +87,6 @@ async def _added(
         )
     except KafkaError as error:
         return await _results(topics, {}, default=error.code, turns=turns)
-    finally:
-        turns.begin()
     codes = later[0]
     if isinstance(codes, int):
         return await _results(topics, {}, default=codes, turns=turns)
