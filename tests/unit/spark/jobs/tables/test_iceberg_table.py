@@ -270,6 +270,6 @@ def test_table_of_an_export_without_commits_stays_usable(
     table: IcebergTable, logs: Path, tmp_path: Path
 ) -> None:
     table.folder(layout())
-    _loaded(tmp_path).overwrite(_loaded(tmp_path).scan().to_arrow())
+    _loaded(tmp_path).append(_loaded(tmp_path).scan().to_arrow())
 
     assert add(table, logs, (0, 5)).exported == {ORDERS: ExportedOffsets(0, 5, 5)}
