@@ -81,7 +81,7 @@ def _add_segment(out: LaidOut, plan: list[PlannedBatch], segment: PlannedSegment
         out.files[f"{name}.txnindex"] = bytes(aborted)
 
 
-def _time_entry(times: bytes, latest: tuple[int, int], base: int) -> bytes:
+def _time_entry(times: bytearray, latest: tuple[int, int], base: int) -> bytes:
     """Return the entry of the latest time, none if it is not later than that of the last entry."""
     before = struct.unpack_from(">q", times, len(times) - 12)[0] if times else -1
     return struct.pack(">qi", latest[0], latest[1] - base) if latest[0] > before else b""

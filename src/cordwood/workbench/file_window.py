@@ -54,16 +54,28 @@ class FileWindow:
         first = position - self._start
         return memoryview(self._buffer)[first : min(first + length, self._held)]
 
+    def peek(self, position: int, length: int) -> bytes:
+        """Return `length` bytes from `position`, at most those in the file.
+
+        Earlier views stay valid.
+        """
+        length = max(min(length, self.end - position), 0)
+        if self._start <= position and position + length <= self._start + self._held:
+            first = position - self._start
+            return bytes(self._buffer[first : first + length])
+        buffer = bytearray(length)
+        return bytes(buffer[: self._read_into(buffer, position)])
+
     def _fill(self, position: int, length: int) -> None:
         """Read a window that begins at `position`, into a new buffer: older views keep theirs."""
         size = min(max(length, self._size), max(self.end - position, 0))
         self._buffer = bytearray(size)
         self._start = position
-        self._held = self._read_into(position) if size else 0
+        self._held = self._read_into(self._buffer, position) if size else 0
         self._on_bytes(self._held)
 
-    def _read_into(self, position: int) -> int:
-        read, buffer = self._file.pread_into, self._buffer
+    def _read_into(self, buffer: bytearray, position: int) -> int:
+        read = self._file.pread_into
         if self._unreadable is None:
             return read(buffer, position)
         return self._unreadable.read_into(self._file.path, read, buffer=buffer, position=position)

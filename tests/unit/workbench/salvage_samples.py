@@ -1,8 +1,9 @@
 """Damaged log files, and partition directories with them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cordwood.core.ports import Ports
+from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.batch_header import BatchHeader, read_header
 from cordwood.records.compression import Codec
@@ -10,8 +11,10 @@ from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds, build_chain
+from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, runs_of
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, scan_file
-from tests.unit.workbench.dump_samples import window_of
+from tests.unit.workbench.dump_samples import FOLDER, files_of, window_of
 
 SOURCE = "/logs/t-0"
 
@@ -39,12 +42,13 @@ def cleaned_batch(base_offset: int) -> bytes:
     return bytes(builder.build(last_offset=base_offset + 3))
 
 
-def marker(base_offset: int) -> bytes:
-    """Return the commit marker of a transaction."""
-    fields = BatchFields(base_offset=base_offset, producer_id=7, producer_epoch=0)
-    return bytes(
-        control_batch(EndTransaction(is_commit=True, coordinator_epoch=0), fields, timestamp=1000)
+def marker(base_offset: int, *, is_commit: bool = True) -> bytes:
+    """Return the marker that commits or aborts a transaction."""
+    fields = BatchFields(
+        base_offset=base_offset, partition_leader_epoch=0, producer_id=7, producer_epoch=0
     )
+    control = EndTransaction(is_commit=is_commit, coordinator_epoch=0)
+    return bytes(control_batch(control, fields, timestamp=1000))
 
 
 def harmed(data: bytes, *places: int, mask: int = 0x55) -> bytes:
@@ -63,6 +67,43 @@ def headed(data: bytes) -> BatchHeader:
 
 def found_in(data: bytes) -> list[Piece]:
     return list(scan_file(window_of(data)))
+
+
+def chain_of(
+    data: bytes,
+    file: str = "file",
+    *,
+    bounds: FileBounds = FileBounds(),  # noqa: B008 - a value
+    epoch_for: Callable[[Offset], LeaderEpoch | None] = lambda _: None,
+) -> BatchChain:
+    """Return the batches of a file with these bytes, in order."""
+    window = window_of(data)
+    return build_chain(file, scan_file(window), window=window, bounds=bounds, epoch_for=epoch_for)
+
+
+def runs_in(contents: dict[str, bytes]) -> tuple[list[list[SalvagedRun]], SourceWindows]:
+    """Return the runs of each file, and windows over the files."""
+    windows = SourceWindows(files_of(contents))
+    runs = [
+        list(runs_of(chain_of(data, f"{FOLDER}/{name}").batches)) for name, data in contents.items()
+    ]
+    return runs, windows
+
+
+def transactional(base_offset: int, count: int = 1, *, producer_id: int = 7) -> bytes:
+    """Return a batch of a transaction."""
+    fields = BatchFields(
+        base_offset=base_offset,
+        partition_leader_epoch=0,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=base_offset,
+        is_transactional=True,
+    )
+    builder = BatchBuilder(fields)
+    for at in range(count):
+        builder.append(b"k%d" % at, b"value", timestamp=1000 + at)
+    return bytes(builder.build())
 
 
 def offsets_of(found: Sequence[Piece]) -> list[tuple[int, int] | None]:

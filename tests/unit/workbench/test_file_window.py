@@ -58,3 +58,11 @@ def test_throttle_waits_for_units_above_the_rate() -> None:
 
 def test_spending_freely_never_waits() -> None:
     ignore_bytes(1 << 60)
+
+
+def test_peek_keeps_the_window() -> None:
+    window = FileWindow(files_of({"f": DATA}).open(f"{FOLDER}/f"), 100, size=16)
+    view = window.view(0, 4)
+
+    assert [window.peek(at, 4) for at in (2, 50, 98)] == [DATA[2:6], DATA[50:54], DATA[98:]]
+    assert bytes(view) == DATA[:4]

@@ -8,12 +8,15 @@
 
 Batches that fit nowhere are reported and not salvaged. Offsets of v0 and v1 batches are checked but
 not corrected, since a wrapper does not contain its number of offsets.
+
+Batches are placed in the order of trust: first those to which the sizes of the file lead, and only
+then, between them, those that a search has found. Such a batch never reaches the base offset of the
+next file.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
-from struct import Struct
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT32_MAX
@@ -21,46 +24,13 @@ from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.batch_header import BatchHeader
 from cordwood.records.batch_header import read_header as header_of
 from cordwood.records.record_batch import MAGIC
+from cordwood.storage.reader.offset_gaps import has_start_offset
+from cordwood.workbench.file_window import FileWindow
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, WholeBatch
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust, wrapper_start
 
-_I32: Final = Struct(">i")
-_I64: Final = Struct(">q")
-
-
-class SalvagedBatch(NamedTuple):
-    """A salvaged batch: its file, and its bytes (`mended`) if they differ from those in the file.
-
-    `offset` and `epoch` are the corrected base offset and leader epoch. `offsets` is set if the
-    batch was rebuilt from single records.
-    """
-
-    file: str
-    header: BatchHeader
-    mended: bytes | None = None
-    repairs: tuple[str, ...] = ()
-    offset: int = 0
-    epoch: int = -1
-    offsets: tuple[int, ...] | None = None
-
-    @property
-    def last_offset(self) -> int:
-        return self.offset + self.header.last_offset - self.header.base_offset
-
-    @property
-    def next_offset(self) -> int:
-        return self.last_offset + 1
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Return whether the records were parsed from a batch with a wrong checksum."""
-        return self.offsets is not None
-
-    def apply_to(self, data: bytearray) -> bytearray:
-        """Write the corrected offset and epoch into the bytes of the batch."""
-        if self.header.magic == MAGIC:
-            _I64.pack_into(data, 0, self.offset)
-            _I32.pack_into(data, 12, self.epoch)
-        return data
+#: More consecutive batches than these, up to the end of a file, are not in a value.
+MANY: Final = 3
 
 
 class FileBounds(NamedTuple):
@@ -86,21 +56,25 @@ def build_chain(
     file: str,
     pieces: Iterable[Piece],
     *,
+    window: FileWindow,
     bounds: FileBounds,
     epoch_for: Callable[[Offset], LeaderEpoch | None],
 ) -> BatchChain:
-    """Return the batches of a file in order."""
+    """Return the batches of a file in order; `window` is that of the file."""
     found: list[SalvagedBatch] = []
     damages: list[tuple[int, DamagedRange]] = []
+    trust = Trust.LED
     for piece in pieces:
         if isinstance(piece, DamagedRange):
             damages.append((len(found), piece))
-        batch = _salvage(file, piece)
+            trust = Trust.FOUND if piece.was_searched else trust
+        batch = _salvage(file, piece, window=window, trust=trust)
         if batch is not None:
             found.append(batch)
+    found = _confirm(found, damages, bounds)
     marked = frozenset(index for index, _ in damages)
     found = _correct_offsets(found, bounds, marked)
-    fitting = _longest_chain(found, bounds)
+    fitting = _fitting(found, bounds)
     kept, misfits = _split(found, fitting, bounds)
     places = [
         _surrounding_offsets(found, kept, bounds, (index, index + (damage.rebuilt is not None)))
@@ -113,17 +87,17 @@ def build_chain(
     )
 
 
-def _salvage(file: str, piece: Piece) -> SalvagedBatch | None:
+def _salvage(file: str, piece: Piece, *, window: FileWindow, trust: Trust) -> SalvagedBatch | None:
     """Return the batch of a piece, None if nothing of it is readable."""
     if isinstance(piece, WholeBatch):
-        header = piece.header
+        header, data = piece.header, piece.mended
+        offset = header.base_offset
+        if not has_start_offset(header):
+            data_or_view = data or window.view(header.position, header.size)
+            offset = wrapper_start(data_or_view, offset)
+        epoch = header.partition_leader_epoch
         return SalvagedBatch(
-            file,
-            header,
-            piece.mended,
-            piece.repairs,
-            header.base_offset,
-            header.partition_leader_epoch,
+            file, header, data, piece.repairs, offset, epoch, None, piece.marker, trust
         )
     if piece.rebuilt is None:
         return None
@@ -136,7 +110,51 @@ def _salvage(file: str, piece: Piece) -> SalvagedBatch | None:
         header.base_offset,
         header.partition_leader_epoch,
         piece.rebuilt.offsets,
+        trust=Trust.REBUILT,
     )
+
+
+def _are_consecutive(batches: Sequence[SalvagedBatch]) -> bool:
+    """Return whether there are several batches, without a gap between their offsets."""
+    return len(batches) > MANY and all(
+        one.next_offset == other.offset for one, other in pairwise(batches)
+    )
+
+
+def _confirm(
+    found: list[SalvagedBatch],
+    damages: Sequence[tuple[int, DamagedRange]],
+    bounds: FileBounds,
+) -> list[SalvagedBatch]:
+    """Confirm the batches from which the sizes lead to the end of the file, if their offsets join.
+
+    They join the end of the batch that was damaged, a batch before it, the base offset of the next
+    file, or an end that is named elsewhere. Without any such end, they are consecutive.
+    """
+    searched = [(index, damage) for index, damage in damages if damage.was_searched]
+    if not searched:
+        return found
+    start, damage = searched[-1]
+    start += damage.rebuilt is not None
+    if start >= len(found):
+        return found
+    first, last = found[start], found[-1]
+    ends = {0 if bounds.following is None else bounds.following, *bounds.marks} - {0}
+    header = damage.header
+    joins = (
+        last.next_offset in ends
+        or (header is not None and header.last_offset + 1 == first.offset)
+        or (found[start - 1].next_offset if start else bounds.base) == first.offset
+        or (not ends and _are_consecutive(found[start:]))
+    )
+    if not joins:
+        return found
+    return [
+        each._replace(trust=Trust.CONFIRMED)
+        if index >= start and each.trust is Trust.FOUND
+        else each
+        for index, each in enumerate(found)
+    ]
 
 
 def _header(data: bytes, position: int) -> BatchHeader:
@@ -154,7 +172,7 @@ def _correct_offsets(
     """Correct the offsets of batches that fit exactly between their neighbours."""
     if not found:
         return found
-    fitting = _longest_chain(found, bounds)
+    fitting = _fitting(found, bounds)
     for start, stop in _doubtful_runs(found, fitting, bounds):
         before = found[start - 1].next_offset if start else bounds.base
         after = found[stop].offset if stop < len(found) else bounds.following
@@ -176,9 +194,12 @@ def _renumber(
     start, stop = run
     widths = [batch.next_offset - batch.offset for batch in found[start:stop]]
     end = before + sum(widths)
-    is_last = stop == len(found) and after is None
+    is_led = all(batch.trust is Trust.LED for batch in found[start:stop])
+    is_last = stop == len(found) and after is None and is_led
     if any(batch.header.magic != MAGIC for batch in found[start:stop]):
         return
+    if stop - start == len(found) and end != after and end not in marks:
+        return  # the name of the file may be wrong as well
     if end != after and not (is_last and (end in marks or _goes_back(found, start, before))):
         return
     for index, width in zip(range(start, stop), widths, strict=True):
@@ -228,17 +249,65 @@ def _split(
 ) -> tuple[set[int], list[SalvagedBatch]]:
     """Return the indexes of the batches in order, and the batches that do not fit."""
     kept: set[int] = set()
-    misfits: list[SalvagedBatch] = []
     end = 0
-    for index, batch in enumerate(found):
-        limit = bounds.following if batch.is_doubtful else None
-        is_below = limit is None or batch.next_offset <= limit
-        if index in fitting and batch.offset >= end and is_below:
-            kept.add(index)
-            end = batch.next_offset
+    for trusted in (True, False):
+        for index, batch in enumerate(found):
+            if trusted is batch.is_doubtful or index not in fitting:
+                continue
+            if trusted and batch.offset >= end:
+                kept.add(index)
+                end = batch.next_offset
+            elif not trusted and _has_room(found, kept, index, bounds):
+                kept.add(index)
+    return kept, [batch for index, batch in enumerate(found) if index not in kept]
+
+
+def _has_room(
+    found: Sequence[SalvagedBatch], kept: Collection[int], index: int, bounds: FileBounds
+) -> bool:
+    """Return whether a batch fits between the kept batches around it."""
+    after, before = _surrounding_offsets(found, kept, bounds, (index, index + 1))
+    batch = found[index]
+    return batch.offset >= after and (before is None or batch.next_offset <= before)
+
+
+def _fitting(found: Sequence[SalvagedBatch], bounds: FileBounds) -> Collection[int]:
+    """Return the indexes of the batches whose offsets ascend, the most trusted ones first.
+
+    Of those to which sizes lead, the longest ascending chain fits; those of less trust have to lie
+    between its offsets, and below the base offset of the next file.
+    """
+    if all(batch.trust is Trust.LED for batch in found):
+        return _longest_chain(found, bounds)
+    kept: set[int] = set()
+    for trust in sorted({batch.trust for batch in found}, reverse=True):
+        kept |= _fitting_of(trust, found, bounds, kept)
+    return kept
+
+
+def _fitting_of(
+    trust: Trust, found: Sequence[SalvagedBatch], bounds: FileBounds, kept: Collection[int]
+) -> set[int]:
+    """Return the indexes of the batches of a trust that fit between the kept ones."""
+    chosen: set[int] = set()
+    places = sorted(kept)
+    for before, after in pairwise([-1, *places, len(found)]):
+        own = [at for at in range(before + 1, after) if found[at].trust is trust]
+        if trust is Trust.LED:
+            picked = _longest_chain([found[at] for at in own], bounds)
         else:
-            misfits.append(batch)
-    return kept, misfits
+            low = found[before].last_offset if before >= 0 else -1
+            high = found[after].offset if after < len(found) else bounds.following
+            numbers = [
+                found[at].last_offset if _is_within(found[at], low, high) else -1 for at in own
+            ]
+            picked = _longest_ascending(numbers)
+        chosen |= {own[at] for at in picked}
+    return chosen
+
+
+def _is_within(batch: SalvagedBatch, low: int, high: int | None) -> bool:
+    return batch.offset > low and (high is None or batch.last_offset < high)
 
 
 def _longest_chain(found: Sequence[SalvagedBatch], bounds: FileBounds) -> Collection[int]:

@@ -9,7 +9,11 @@ one damaged batch, which is repaired if its checksum allows:
 
 An unrepairable range is a `DamagedRange`. For an uncompressed v2 batch it contains the records that
 can still be parsed. A record may contain bytes that look like a batch. So a batch behind damage is
-accepted only if its offsets are not below those of the last batch but one before the damage.
+accepted only if its offsets are not below those of the last batch but one to which sizes lead. A
+range whose end was found by a search is marked: the sizes of the file do not lead to its end.
+
+A search computes checksums of at most `SEARCH_FACTOR` times the bytes that it has passed, and of
+`SEARCH_BYTES` more. A candidate that would exceed that is skipped, and the reason names it.
 """
 
 import re
@@ -18,16 +22,25 @@ from itertools import islice
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
-from cordwood.core.binary import INT32_MAX, crc32, crc32c
+from cordwood.core.binary import INT32_MAX, Buffer, crc32, crc32c
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
 from cordwood.records.batch_header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.batch_location import BatchLocation
 from cordwood.records.batch_stream import PREFIX_SIZE, batch_at
+from cordwood.records.control_records import EndTransaction
 from cordwood.records.legacy_message import LOG_OVERHEAD
 from cordwood.records.record_batch import CRC_START, HEADER_SIZE, MAGIC
+from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.workbench.file_window import WINDOW_BYTES, FileWindow
 from cordwood.workbench.salvage.bit_errors import CASTAGNOLI, IEEE, find_wrong_bit, is_checksum_bit
 from cordwood.workbench.salvage.record_rebuild import RebuiltBatch, rebuild_batch
+
+#: The limit of the bytes whose checksum a search computes: these, and some for each byte passed.
+SEARCH_BYTES: Final = 64 << 20
+SEARCH_FACTOR: Final = 8
+
+#: The longest range in which a wrong bit is looked for although its size field is wrong.
+LONGEST_UNSIZED: Final = 4 << 20
 
 #: The number of whole batches behind damage that are tried as the successor of the damaged one.
 MAX_ENDS: Final = 8
@@ -50,18 +63,20 @@ _V1_REST: Final = Struct(">bqi")
 class WholeBatch(NamedTuple):
     """A batch with a valid checksum; `mended` are its bytes if they differ from the file's.
 
-    `repairs` name the corrected fields.
+    `repairs` name the corrected fields. `marker` is the end of a transaction, if the batch is one.
     """
 
     header: BatchHeader
     mended: bytes | None = None
     repairs: tuple[str, ...] = ()
+    marker: EndTransaction | None = None
 
 
 class DamagedRange(NamedTuple):
     """A range without a whole batch, the reason, and the records that were rebuilt from it.
 
-    `header` is parsed from its first bytes, if that is possible; its fields may be wrong.
+    `header` is parsed from its first bytes, if that is possible; its fields may be wrong. The end
+    of a range that `was_searched` is where a search found a batch, and not where a size leads.
     """
 
     position: int
@@ -69,6 +84,7 @@ class DamagedRange(NamedTuple):
     why: str
     header: BatchHeader | None = None
     rebuilt: RebuiltBatch | None = None
+    was_searched: bool = False
 
     @property
     def hides_more(self) -> bool:
@@ -81,22 +97,50 @@ class DamagedRange(NamedTuple):
 Piece: TypeAlias = WholeBatch | DamagedRange
 
 
+class _EndOfDamage(NamedTuple):
+    """The position of the next batch behind damage, and how it was found."""
+
+    position: int
+    was_searched: bool = False
+    has_skipped: bool = False
+
+
 def scan_file(window: FileWindow) -> Iterator[Piece]:
     """Yield the whole batches and the damaged ranges of a file, in order."""
     position = 0
     floors = (0, 0)
+    is_led = True
     while position < window.end:
         try:
-            piece: Piece = WholeBatch(_whole_at(window, position))
+            piece: Piece = whole_batch(window, position)
         except CorruptMessageError as error:
             end = _end_of_damage(window, position, floors[0])
-            piece = _repair(window, position, end) or _damage(window, position, end, why=error)
+            piece = _repair(window, position, end.position) or _damage(
+                window, position, end, why=error
+            )
         yield piece
         if isinstance(piece, WholeBatch):
-            floors = (floors[1], piece.header.next_offset)
             position += piece.header.size
+            # A batch that a search has found may be a value, with any offsets.
+            floors = (floors[1], piece.header.next_offset) if is_led else floors
         else:
             position = piece.end
+            is_led = is_led and not piece.was_searched
+
+
+def whole_batch(window: FileWindow, position: int) -> WholeBatch:
+    """Return the batch at a position; CorruptMessageError unless it is whole."""
+    header = _whole_at(window, position)
+    if not header.is_control:
+        return WholeBatch(header)
+    return WholeBatch(header, marker=_marker(header, window.view(position, header.size)))
+
+
+def _marker(header: BatchHeader, data: Buffer) -> EndTransaction | None:
+    try:
+        return ProducedBatch.of(header, data).marker
+    except BadRecordsError:
+        return None
 
 
 def _whole_at(window: FileWindow, position: int) -> BatchHeader:
@@ -123,13 +167,16 @@ def _is_whole(window: FileWindow, position: int) -> bool:
 # -- the next batch
 
 
-def _end_of_damage(window: FileWindow, position: int, floor: int) -> int:
+def _end_of_damage(window: FileWindow, position: int, floor: int) -> _EndOfDamage:
     """Return the position of the next batch, or the end of the file."""
     claimed = _claimed_end(window, position)
     if claimed is not None and _leads_on(window, position, claimed):
-        return claimed
-    ends = [*islice(_find_batches(window, position + 1, floor), MAX_ENDS), window.end]
-    return next((each for each in ends if _is_valid_until(window, position, each)), ends[0])
+        return _EndOfDamage(claimed)
+    search = _BatchSearch(window, floor)
+    ends = [*islice(search.find(position + 1), MAX_ENDS), window.end]
+    valid = (each for each in ends if _is_valid_until(window, position, each))
+    end = next(valid, ends[0])
+    return _EndOfDamage(end, was_searched=True, has_skipped=search.has_skipped)
 
 
 def _is_valid_until(window: FileWindow, position: int, end: int) -> bool:
@@ -166,38 +213,54 @@ def _header_at(window: FileWindow, position: int) -> BatchHeader | None:
         return None
 
 
-def _find_batches(window: FileWindow, position: int, floor: int) -> Iterator[int]:
-    """Yield the positions from `position` on where a batch begins, whole or with a valid header."""
-    while position < window.end:
-        view = window.view(position, WINDOW_BYTES)
-        for found in _BEGIN.finditer(view):
-            at = position + found.start()
-            if _is_batch(window, at, floor):
-                yield at
-        position += max(1, len(view) - PREFIX_SIZE + 1)
+class _BatchSearch:
+    """A search for batches at every byte; `has_skipped` is set when its limit was reached."""
+
+    def __init__(self, window: FileWindow, floor: int) -> None:
+        self._window = window
+        self._floor = floor
+        self._budget = SEARCH_BYTES
+        self.has_skipped = False
+
+    def find(self, position: int) -> Iterator[int]:
+        """Yield the positions where a batch begins, whole or with a valid header."""
+        window = self._window
+        while position < window.end:
+            view = window.view(position, WINDOW_BYTES)
+            for found in _BEGIN.finditer(view):
+                at = position + found.start()
+                if self._is_batch(at):
+                    yield at
+            passed = max(1, len(view) - PREFIX_SIZE + 1)
+            position += passed
+            self._budget += SEARCH_FACTOR * passed
+
+    def _is_batch(self, at: int) -> bool:
+        window = self._window
+        if not _is_plausible(window, at, self._floor):
+            return False
+        claimed = _claimed_end(window, at)
+        cost = window.end - at if claimed is None else claimed - at
+        if cost > self._budget:
+            self.has_skipped = True
+            return False
+        self._budget -= cost
+        return _is_whole(window, at) or (claimed is not None and _leads_on(window, at, claimed))
 
 
-def _is_batch(window: FileWindow, at: int, floor: int) -> bool:
-    if not _is_plausible(window.view(at, LARGEST_HEADER), window.end - at, floor):
-        return False
-    claimed = _claimed_end(window, at)
-    return _is_whole(window, at) or (claimed is not None and _leads_on(window, at, claimed))
-
-
-def _is_plausible(view: memoryview, room: int, floor: int) -> bool:
+def _is_plausible(window: FileWindow, at: int, floor: int) -> bool:
     """Return whether every field of a header is in its valid range.
 
     This is much cheaper than the checksum, which is computed only for plausible headers.
     """
+    view, room = window.view(at, LARGEST_HEADER), window.end - at
     magic = view[16]
     smallest = HEADER_SIZE if magic == MAGIC else _LEGACY_SMALLEST
     size = LOG_OVERHEAD + _SIZE.unpack_from(view, 8)[0]
     if len(view) < smallest or size > room:
         return False
     if magic != MAGIC:
-        rest = _V1_REST if magic else _V0_REST
-        attributes, *times, key = rest.unpack_from(view, 17)
-        return 0 <= attributes <= 0x0F and -1 <= key <= size and all(each >= -1 for each in times)
+        return _is_plausible_message(window, at, size)
     attributes, last_delta, _, latest, *producer, count = _V2_REST.unpack_from(view, 21)
     base_offset = int.from_bytes(view[:8])
     return (
@@ -210,13 +273,27 @@ def _is_plausible(view: memoryview, room: int, floor: int) -> bool:
     )
 
 
+def _is_plausible_message(window: FileWindow, at: int, size: int) -> bool:
+    """Return whether key and value fill a v0 or v1 message exactly."""
+    view = window.view(at, LARGEST_HEADER)
+    rest = _V1_REST if view[16] else _V0_REST
+    attributes, *times, key = rest.unpack_from(view, 17)
+    if not (0 <= attributes <= 0x0F and key >= -1 and all(each >= -1 for each in times)):
+        return False
+    value_at = 17 + rest.size + max(key, 0)
+    if value_at + _SIZE.size > size:
+        return False
+    value: int = _SIZE.unpack(window.peek(at + value_at, _SIZE.size))[0]
+    return value >= -1 and value_at + _SIZE.size + max(value, 0) == size
+
+
 # -- repairs
 
 
 def _repair(window: FileWindow, position: int, end: int) -> WholeBatch | None:
     """Return the range as a repaired batch, None if its checksum does not allow that."""
     data = bytearray(window.view(position, min(end - position, INT32_MAX)))
-    if len(data) < PREFIX_SIZE:
+    if len(data) < PREFIX_SIZE or _is_zeros(data):
         return None
     for repair in (_repair_v2, _repair_legacy):
         out = bytearray(data)
@@ -238,7 +315,7 @@ def _check_repair(data: bytes, position: int, repairs: tuple[str, ...]) -> Whole
             pass
     except BadRecordsError:
         return None
-    return WholeBatch(header, data, repairs)
+    return WholeBatch(header, data, repairs, _marker(header, data))
 
 
 def _repair_v2(data: bytearray) -> tuple[str, ...]:
@@ -249,15 +326,17 @@ def _repair_v2(data: bytearray) -> tuple[str, ...]:
     if data[16] != MAGIC:
         repairs.append(f"magic (was {data[16]})")
         data[16] = MAGIC
-    repairs += _correct_size(data)
-    wrong = _flip_wrong_bit(data, CRC_START, (crc32c(data[CRC_START:]), 17), CASTAGNOLI)
+    resized = _correct_size(data)
+    repairs += resized
+    crc = crc32c(data[CRC_START:]), 17
+    wrong = _flip_wrong_bit(data, CRC_START, crc=crc, polynomial=CASTAGNOLI, is_sized=not resized)
     return () if wrong is None else (*repairs, *wrong)
 
 
 def _repair_legacy(data: bytearray) -> tuple[str, ...]:
     repairs = _correct_size(data)
-    crc = crc32(data[_LEGACY_CRC_START:])
-    wrong = _flip_wrong_bit(data, _LEGACY_CRC_START, (crc, 12), IEEE)
+    crc = crc32(data[_LEGACY_CRC_START:]), 12
+    wrong = _flip_wrong_bit(data, _LEGACY_CRC_START, crc=crc, polynomial=IEEE, is_sized=not repairs)
     return () if wrong is None or data[16] >= MAGIC else (*repairs, *wrong)
 
 
@@ -271,11 +350,12 @@ def _correct_size(data: bytearray) -> tuple[str, ...]:
 
 
 def _flip_wrong_bit(
-    data: bytearray, start: int, crc: tuple[int, int], polynomial: int
+    data: bytearray, start: int, *, crc: tuple[int, int], polynomial: int, is_sized: bool
 ) -> tuple[str, ...] | None:
     """Flip the single wrong bit, if there is one; None if more bits are wrong.
 
-    `crc` is the computed checksum, and the position of the stored one.
+    `crc` is the computed checksum, and the position of the stored one. A long range is searched
+    only if its size field `is_sized` right, so that the search is not longer than a batch.
     """
     computed, at = crc
     difference = computed ^ _CRC.unpack_from(data, at)[0]
@@ -284,6 +364,8 @@ def _flip_wrong_bit(
     if is_checksum_bit(difference):
         _CRC.pack_into(data, at, computed)
         return ("one bit of the checksum",)
+    if len(data) > LONGEST_UNSIZED and not is_sized:
+        return None
     bit = find_wrong_bit(difference, len(data) - start, polynomial=polynomial)
     if bit is None:
         return None
@@ -292,12 +374,18 @@ def _flip_wrong_bit(
 
 
 def _damage(
-    window: FileWindow, position: int, end: int, *, why: CorruptMessageError
+    window: FileWindow, position: int, end: _EndOfDamage, *, why: CorruptMessageError
 ) -> DamagedRange:
     """Return the damaged range, with the records that can be rebuilt from it."""
     header = _header_at(window, position)
-    data = window.view(position, min(end - position, INT32_MAX))
-    is_empty = not any(data[:PREFIX_SIZE]) and not data.tobytes().strip(b"\0")
-    cause = ZEROS if is_empty else str(why)
+    data = window.view(position, min(end.position - position, INT32_MAX))
+    cause = ZEROS if _is_zeros(data) else str(why)
+    if end.has_skipped:
+        cause += "; the search for batches behind it was cut short"
     left = None if header is None else rebuild_batch(data, header)
-    return DamagedRange(position, end, cause, header, left)
+    return DamagedRange(position, end.position, cause, header, left, end.was_searched)
+
+
+def _is_zeros(data: Buffer) -> bool:
+    """Return whether a range has only zeros: unused space, or an unreadable page."""
+    return not any(data[:PREFIX_SIZE]) and not bytes(data).strip(b"\0")

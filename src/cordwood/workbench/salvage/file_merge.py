@@ -2,59 +2,136 @@
 
 Files are ordered by rank: segments under their own names first, files with other names last. Of two
 batches with the same offsets, the one from the lower rank is kept, and a whole batch wins over a
-rebuilt one. Duplicates are counted, contradicting batches are reported.
+doubtful one. Duplicates are counted, contradicting batches are reported.
+
+Runs that overlap no other run are taken as they are. The batches of the others are read again, in
+the order of offsets, so time and memory do not depend on how many files there are.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import count
 from typing import NamedTuple
 
-from cordwood.workbench.salvage.batch_chain import BatchChain, SalvagedBatch
-from cordwood.workbench.salvage.salvage_report import DamagedOffsets
+from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, batches_of, runs_of
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
 
 
 class MergedLog(NamedTuple):
-    """The batches of a log in order, without `contradicting` batches and `duplicates`."""
+    """The runs of a log in order, without `contradicting` batches and `duplicates`."""
 
-    batches: list[SalvagedBatch]
+    runs: list[SalvagedRun]
     contradicting: list[SalvagedBatch]
     duplicates: int
 
 
-def merge_chains(chains: Sequence[BatchChain]) -> MergedLog:
-    """Return the log of several files; the chains are ordered by rank."""
-    accepted: list[SalvagedBatch] = []
-    contradicting = [batch for chain in chains for batch in chain.misfits]
+class _Ranked(NamedTuple):
+    """A batch, and the place of its file in the order of ranks."""
+
+    rank: int
+    batch: SalvagedBatch
+
+
+def merge_runs(
+    files: Sequence[Sequence[SalvagedRun]], windows: SourceWindows, *, cleaned_to: int = 0
+) -> MergedLog:
+    """Return the log of several files; they are in the order of ranks."""
+    log = MergedLog([], [], 0)
+    ranked = [(run, rank) for rank, runs in enumerate(files) for run in runs]
+    for group in _overlapping_runs(sorted(ranked, key=lambda each: (each[0].first, each[1]))):
+        if len(group) == 1:
+            log.runs.append(group[0][0])
+        else:
+            log = _merge_group(group, windows, log, cleaned_to=cleaned_to)
+    return log
+
+
+def _overlapping_runs(
+    runs: list[tuple[SalvagedRun, int]],
+) -> Iterator[list[tuple[SalvagedRun, int]]]:
+    """Yield groups of runs, each of which shares offsets with another one of its group."""
+    group: list[tuple[SalvagedRun, int]] = []
+    last = -1
+    for run, rank in runs:
+        if group and run.first > last:
+            yield group
+            group = []
+        group.append((run, rank))
+        last = run.last if len(group) == 1 else max(last, run.last)
+    if group:
+        yield group
+
+
+def _merge_group(
+    group: list[tuple[SalvagedRun, int]], windows: SourceWindows, log: MergedLog, *, cleaned_to: int
+) -> MergedLog:
+    """Return the log with the batches of overlapping runs."""
+    contradicting, duplicates = log.contradicting, log.duplicates
+
+    def accepted() -> Iterator[SalvagedBatch]:
+        nonlocal duplicates
+        for rivals in _rivals(_in_order(group, windows)):
+            kept, left_out, same = _choose(rivals)
+            duplicates += same
+            contradicting.extend(left_out)
+            yield from kept
+
+    log.runs.extend(runs_of(accepted(), cleaned_to=cleaned_to))
+    return MergedLog(log.runs, contradicting, duplicates)
+
+
+def _in_order(group: list[tuple[SalvagedRun, int]], windows: SourceWindows) -> Iterator[_Ranked]:
+    """Yield the batches of sorted runs in the order of offsets; a run is read when it is due."""
+    due: list[tuple[int, int, int, SalvagedBatch, Iterator[SalvagedBatch]]] = []
+    numbers = count()
+    waiting = iter([*group, None])
+    run = next(waiting)
+    while due or run is not None:
+        while run is not None and (not due or run[0].first <= due[0][0]):
+            batches = batches_of(run[0], windows)
+            first = next(batches)
+            heappush(due, (first.offset, run[1], next(numbers), first, batches))
+            run = next(waiting)
+        _, rank, _, batch, batches = heappop(due)
+        yield _Ranked(rank, batch)
+        after = next(batches, None)
+        if after is not None:
+            heappush(due, (after.offset, rank, next(numbers), after, batches))
+
+
+def _rivals(batches: Iterator[_Ranked]) -> Iterator[list[_Ranked]]:
+    """Yield groups of batches that share offsets."""
+    group: list[_Ranked] = []
+    last = -1
+    for each in batches:
+        if group and each.batch.offset > last:
+            yield group
+            group = []
+        group.append(each)
+        last = each.batch.last_offset if len(group) == 1 else max(last, each.batch.last_offset)
+    if group:
+        yield group
+
+
+def _choose(
+    rivals: list[_Ranked],
+) -> tuple[list[SalvagedBatch], list[SalvagedBatch], int]:
+    """Return the batches to keep, those that contradict them, and the number of duplicates."""
+    kept: list[SalvagedBatch] = []
+    contradicting: list[SalvagedBatch] = []
     duplicates = 0
-    for is_doubtful, chain in product((False, True), chains):
-        candidates = [batch for batch in chain.batches if batch.is_doubtful is is_doubtful]
-        others = [_find_overlaps(accepted, batch) for batch in candidates]
-        free = [batch for batch, other in zip(candidates, others, strict=True) if not other]
-        for batch, other in zip(candidates, others, strict=True):
-            if other and _is_same(other[0], batch):
-                duplicates += 1
-            elif other and not is_doubtful:
-                contradicting.append(batch)
-        accepted = sorted([*accepted, *free], key=_offset_of)
-    return MergedLog(accepted, contradicting, duplicates)
-
-
-def damaged_offsets(files: Iterable[str], chains: Iterable[BatchChain]) -> list[DamagedOffsets]:
-    """Return the damaged ranges of all files, in the order of offsets."""
-    found = [
-        DamagedOffsets(first, end, damage, file)
-        for file, chain in zip(files, chains, strict=True)
-        for first, end, damage in chain.damages
-    ]
-    return sorted(found, key=lambda loss: loss.first)
-
-
-def _find_overlaps(accepted: Sequence[SalvagedBatch], batch: SalvagedBatch) -> list[SalvagedBatch]:
-    """Return the accepted batches that share an offset with this one."""
-    first = bisect_left(accepted, batch.offset, key=_last_of)
-    stop = bisect_right(accepted, batch.last_offset, key=_offset_of)
-    return list(accepted[first:stop])
+    rivals.sort(key=lambda each: (-each.batch.trust, each.rank, each.batch.offset))
+    for _, batch in rivals:
+        first = bisect_left(kept, batch.offset, key=_last_of)
+        stop = bisect_right(kept, batch.last_offset, key=_offset_of)
+        if first == stop:
+            kept.insert(first, batch)
+        elif _is_same(kept[first], batch):
+            duplicates += 1
+        elif not batch.is_doubtful:
+            contradicting.append(batch)
+    return kept, contradicting, duplicates
 
 
 def _is_same(one: SalvagedBatch, other: SalvagedBatch) -> bool:

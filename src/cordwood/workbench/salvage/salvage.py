@@ -2,74 +2,61 @@
 
     scan     every `.log` and `.log.swap` file of the source, under any name, batch by batch
     order    correct the fields that no checksum covers, and merge overlapping files
+    decide   find the end of each transaction whose marker may be lost
     write    append the batches to a new log as a replica does, which creates segments, indexes,
              epochs, aborted transactions and snapshots; then write the checkpoints
 
-The source is only read. The report lists every offset that was not salvaged. The new directory is
+The source is only read, a few files at a time; memory does not grow with its batches. The report
+lists every offset that was not salvaged. The new directory is
 created in a log directory, which is created if missing; existing partitions are not overwritten.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from cordwood.core.binary import INT32_MAX
-from cordwood.core.errors import (
-    BytesError,
-    DamagedFileError,
-    InvalidTopicError,
-    LogDirectoryError,
-)
-from cordwood.core.ports import FileKind, Files, OpenFile, Ports
-from cordwood.core.types import Offset, TopicPartition
-from cordwood.storage.checkpoints.checkpoint_files import (
-    CLEANER_OFFSETS,
-    HIGH_WATERMARKS,
-    LEADER_EPOCHS,
-    LOG_START_OFFSETS,
-    RECOVERY_POINTS,
-    read_epoch_checkpoint,
-    read_offset_checkpoint,
-)
-from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
-from cordwood.storage.checkpoints.partition_metadata_file import (
-    read_partition_metadata,
-    write_partition_metadata,
-)
+from cordwood.core.errors import InvalidTopicError, LogDirectoryError
+from cordwood.core.ports import Files, Ports
+from cordwood.core.types import TopicPartition
 from cordwood.storage.files import file_names as names
-from cordwood.storage.files.atomic_write import directory_of, exists
-from cordwood.storage.files.open_file_cache import OpenFileCache
-from cordwood.storage.log.log import Log
+from cordwood.storage.files.atomic_write import exists
 from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.manager.log_directory import LogDirectory
-from cordwood.storage.reader.offset_gaps import has_lost_records
 from cordwood.storage.reader.path_resolution import partition_of
-from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
-from cordwood.workbench.salvage.batch_chain import (
-    BatchChain,
-    FileBounds,
-    SalvagedBatch,
-    build_chain,
-)
+from cordwood.workbench.file_window import OnBytes, ignore_bytes
+from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds, build_chain
+from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, cleaned_end, runs_of
 from cordwood.workbench.salvage.batch_scan import scan_file
-from cordwood.workbench.salvage.file_merge import MergedLog, damaged_offsets, merge_chains
+from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
+from cordwood.workbench.salvage.new_log import NewContents, copy_topic_id, write_log
 from cordwood.workbench.salvage.salvage_report import (
-    MISSING,
+    DamagedOffsets,
     ReportedOffsets,
     SalvageReport,
-    find_doubtful,
+    doubtful_offsets,
     find_losses,
     find_mended,
+    merge_gaps,
 )
-from cordwood.workbench.unreadable_ranges import UnreadablePages
-
-#: The size of one append to the new log.
-SET_BYTES: Final = 1 << 20
-
-_FILES_OPEN: Final = 8
-_NO_BROKER_EPOCH: Final = -1
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
+from cordwood.workbench.salvage.source_directory import (
+    SideFileFacts,
+    SourceFile,
+    side_file_facts,
+    source_files,
+)
+from cordwood.workbench.salvage.transaction_ends import (
+    TransactionEnds,
+    doubtful_producers,
+    find_ends,
+)
+from cordwood.workbench.salvage.transaction_evidence import (
+    UNKNOWN_END,
+    LostRange,
+    LostRanges,
+    ProducerEvents,
+    read_evidence,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,39 +70,20 @@ class SalvageOptions:
 DEFAULT_OPTIONS: Final = SalvageOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReads:
-    """Reads of the source: unreadable pages are read as zeros, and recorded."""
+class _Contents(NamedTuple):
+    """The contents of the source's files: runs, batches that fit nowhere, damage; by file."""
 
-    files: Files
-    on_bytes: OnBytes = ignore_bytes
-    unreadable: UnreadablePages = field(default_factory=UnreadablePages)
-
-    def window(self, file: OpenFile) -> FileWindow:
-        """Return a window over a file of the source."""
-        return FileWindow(file, file.size, on_bytes=self.on_bytes, unreadable=self.unreadable)
+    files: list[SourceFile]
+    runs: list[list[SalvagedRun]]
+    misfits: list[SalvagedBatch]
+    damages: list[DamagedOffsets]
 
 
-class SourceFile(NamedTuple):
-    """A file to salvage, its rank, and the base offset in its name, None if there is none."""
+class _Losses(NamedTuple):
+    """The missing offsets of the merged log: lost ones, and gaps that a cleaner has left."""
 
-    name: str
-    rank: int
-    base: int | None
-
-
-class SideFileFacts(NamedTuple):
-    """The facts in checkpoints and snapshots: log start, possible ends of the log, epochs.
-
-    A cleaner has worked on the offsets below `cleaned_to`.
-    """
-
-    log_start: int
-    cleaned_to: int
-    marks: frozenset[int]
-    end: int
-    epochs: LeaderEpochCache
-    notes: tuple[str, ...]
+    lost: list[ReportedOffsets]
+    gaps: list[ReportedOffsets]
 
 
 def salvage(
@@ -131,71 +99,55 @@ def salvage(
     Without `partition` the new directory has the name of the source.
     """
     files = ports.files
-    reads = SourceReads(files, options.on_bytes)
     found = source_files(files, source)
     partition = partition or _partition_of(source)
     target = _target(files, source, out, partition)
-    known = _side_file_facts(files, source, partition)
-    found, chains = _read_chains(reads, source, found, known)
-    merged = merge_chains(chains)
-    if not merged.batches:
-        raise LogDirectoryError(
-            "contains no readable batch",
-            path=source,
-            remedy="restore it from a backup or a replica",
+    known = side_file_facts(files, source, partition=partition)
+    windows = SourceWindows(files, options.on_bytes)
+    try:
+        contents = _read_files(windows, source, found, known)
+        cleaned_to = _cleaned_to(contents.runs, known.cleaned_to)
+        merged = merge_runs(contents.runs, windows, cleaned_to=cleaned_to)
+        if not merged.runs:
+            raise LogDirectoryError(
+                "contains no readable batch",
+                path=source,
+                remedy="restore it from a backup or a replica",
+            )
+        losses = _losses_of(merged, contents, known, cleaned_to)
+        notes: list[str] = []
+        ends, events = _transaction_ends(
+            files, source, merged, losses, cleaned_to=cleaned_to, notes=notes
         )
-    place = LogPlace(partition=partition, directory=target, config=options.config, is_clean=True)
-    log_start, log_end = _write_log(ports, place, merged, known=known, reads=reads)
-    _copy_topic_id(files, source, target)
-    batches = merged.batches
-    start = min([log_start, *(each.base for each in found if each.base is not None)])
-    start = max(start, known.log_start if known.log_start < log_end else 0)
-    paths = [f"{source}/{each.name}" for each in found]
-    gone = list(
-        find_losses(batches, damaged_offsets(paths, chains), start=start, known_end=known.end)
-    )
-    cleaned_to = _cleaned_to(batches, known.cleaned_to)
+        place = LogPlace(
+            partition=partition, directory=target, config=options.config, is_clean=True
+        )
+        is_unended = doubtful_producers(events, ends.markers)
+        new = NewContents(merged.runs, ends.markers, known.log_start, is_unended)
+        log_start, log_end = write_log(ports, place=place, contents=new, windows=windows)
+    finally:
+        windows.close()
+    copy_topic_id(files, source, target=target)
     return SalvageReport(
         source=source,
         path=target,
         partition=str(partition),
         log_start=log_start,
         log_end=log_end,
-        batches=len(batches),
-        size=sum(_size(batch) for batch in batches),
-        lost=tuple(each for each in gone if not _is_gap(each, cleaned_to)),
-        doubtful=tuple(find_doubtful(batches)),
-        mended=tuple(find_mended(batches)),
-        gaps=tuple(each for each in gone if _is_gap(each, cleaned_to)),
-        notes=(*known.notes, *_notes(merged), *_unreadable_notes(reads.unreadable)),
+        batches=sum(run.batch_count for run in merged.runs) + len(ends.markers),
+        size=sum(run.size for run in merged.runs),
+        lost=tuple(_without(losses.lost, [each.offset for each in ends.markers])),
+        doubtful=tuple(doubtful_offsets(merged.runs, ends.doubtful)),
+        mended=tuple(find_mended(merged.runs, ends.markers)),
+        gaps=tuple(losses.gaps),
+        notes=(
+            *known.notes,
+            *_notes(merged, contents.misfits),
+            *notes,
+            *_open_notes(ends),
+            *_unreadable_notes(windows),
+        ),
     )
-
-
-def source_files(files: Files, source: str) -> list[SourceFile]:
-    """Return the files to read, best rank first; LogDirectoryError if there is none."""
-    try:
-        listed = files.list(source, FileKind.FILE)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise LogDirectoryError(
-            "is not a directory", path=source, remedy="give the directory of a partition"
-        ) from error
-    parsed = {name: names.parse_segment_name(name) for name in listed}
-    has_cleaned = any(each is not None and each.suffix == names.CLEANED for each in parsed.values())
-    found = []
-    for name, each in parsed.items():
-        if each is None and name.endswith(names.LOG):
-            found.append(SourceFile(name, 3, None))
-        elif each is not None and each.extension == names.LOG:
-            rank = {names.SWAP: 2 if has_cleaned else 0, "": 1}.get(each.suffix)
-            if rank is not None:
-                found.append(SourceFile(name, rank, each.base_offset))
-    if not found:
-        raise LogDirectoryError(
-            "contains no segment",
-            path=source,
-            remedy="give the directory of a partition, <log directory>/<topic>-<partition>",
-        )
-    return sorted(found, key=lambda each: (each.rank, each.base or 0, each.name))
 
 
 def _partition_of(source: str) -> TopicPartition:
@@ -224,203 +176,149 @@ def _target(files: Files, source: str, out: str, partition: TopicPartition) -> s
     return target
 
 
-def _read_chains(
-    reads: SourceReads, source: str, found: list[SourceFile], known: SideFileFacts
-) -> tuple[list[SourceFile], list[BatchChain]]:
+# -- the files
+
+
+def _read_files(
+    windows: SourceWindows, source: str, found: list[SourceFile], known: SideFileFacts
+) -> _Contents:
     """Read the files, without the segments that an undamaged `.swap` file was about to replace."""
-    read: list[tuple[SourceFile, BatchChain]] = []
+    contents = _Contents([], [], [], [])
+    bases = sorted({each.base for each in found if each.base is not None and each.rank < 2})
+    following = dict(zip(bases, [*bases[1:], None], strict=True))
     covered = range(0)
     for file in found:
         if file.rank and file.base is not None and file.base in covered:
             continue
-        chain = _read_chain(reads, f"{source}/{file.name}", file, found, known)
-        read.append((file, chain))
+        path = f"{source}/{file.name}"
+        bounds = FileBounds(file.base, _following(file, bases, following), known.marks)
+        chain = _read_chain(windows, path, bounds, known)
         if file.rank == 0 and chain.batches and not chain.damages and file.base is not None:
             first = min(file.base, covered.start) if covered else file.base
             covered = range(first, max(covered.stop, chain.batches[-1].next_offset))
-    return [file for file, _ in read], [chain for _, chain in read]
+        cleaned_to = max(known.cleaned_to, cleaned_end(chain.batches))
+        contents.files.append(file)
+        contents.runs.append(list(runs_of(chain.batches, cleaned_to=cleaned_to)))
+        contents.misfits.extend(chain.misfits)
+        contents.damages.extend(
+            DamagedOffsets(first, end, damage, path) for first, end, damage in chain.damages
+        )
+    contents.damages.sort(key=lambda each: each.first)
+    return contents
+
+
+def _following(
+    file: SourceFile, bases: Sequence[int], following: dict[int, int | None]
+) -> int | None:
+    """Return the base offset of the next file."""
+    if file.base is None:
+        return None
+    if file.base in following:
+        return following[file.base]
+    return next((base for base in bases if base > file.base), None)
 
 
 def _read_chain(
-    reads: SourceReads,
-    path: str,
-    file: SourceFile,
-    found: Sequence[SourceFile],
-    known: SideFileFacts,
+    windows: SourceWindows, path: str, bounds: FileBounds, known: SideFileFacts
 ) -> BatchChain:
     """Read one file."""
-    bases = sorted({each.base for each in found if each.base is not None and each.rank < 2})
-    later = [base for base in bases if file.base is not None and base > file.base]
-    bounds = FileBounds(file.base, later[0] if later else None, known.marks)
-    opened = reads.files.open(path)
-    try:
-        window = reads.window(opened)
-        return build_chain(path, scan_file(window), bounds=bounds, epoch_for=known.epochs.epoch_for)
-    finally:
-        opened.close()
+    window = windows.window(path)
+    pieces = scan_file(window)
+    return build_chain(path, pieces, window=window, bounds=bounds, epoch_for=known.epochs.epoch_for)
 
 
-# -- checkpoints and snapshots
+def _cleaned_to(runs: Sequence[Sequence[SalvagedRun]], checkpoint: int) -> int:
+    """Return the offset inside the log below which a cleaner has worked.
+
+    Two facts show it: the cleaner's checkpoint, and undamaged batches that have lost records.
+    """
+    seen = [run.cleaned_to for each in runs for run in each]
+    ends = [run.next_offset for each in runs for run in each]
+    return min(max([checkpoint, *seen, 0]), max(ends, default=0))
 
 
-def _side_file_facts(files: Files, source: str, partition: TopicPartition) -> SideFileFacts:
-    """Read the checkpoints and snapshots; damaged files are reported and ignored."""
-    notes: list[str] = []
-    log_directory = directory_of(source)
-    offsets = {
-        name: _checkpoint(files, f"{log_directory}/{name}", partition, notes)
-        for name in (LOG_START_OFFSETS, CLEANER_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS)
-    }
-    epochs = LeaderEpochCache()
-    try:
-        epochs = LeaderEpochCache(read_epoch_checkpoint(files, f"{source}/{LEADER_EPOCHS}"))
-    except (DamagedFileError, ValueError) as error:
-        notes.append(f"leader epochs are unknown: {error}")
-    parsed = [names.parse_segment_name(name) for name in files.list(source, FileKind.FILE)]
-    snapshots = {
-        each.base_offset
-        for each in parsed
-        if each is not None and each.extension == names.SNAPSHOT and not each.suffix
-    }
-    ends = {offsets[RECOVERY_POINTS], offsets[HIGH_WATERMARKS]}
-    return SideFileFacts(
-        offsets[LOG_START_OFFSETS],
-        offsets[CLEANER_OFFSETS],
-        frozenset(ends | snapshots),
-        max(ends),
-        epochs,
-        tuple(notes),
+# -- what is missing
+
+
+def _losses_of(
+    merged: MergedLog, contents: _Contents, known: SideFileFacts, cleaned_to: int
+) -> _Losses:
+    """Return the offsets that are in no batch."""
+    first, end = merged.runs[0].first, merged.runs[-1].next_offset
+    start = min(
+        [
+            first,
+            known.first_offset,
+            *(each.base for each in contents.files if each.base is not None),
+        ]
     )
+    start = max(start, known.log_start if known.log_start < end else 0)
+    gone = list(find_losses(merged.runs, contents.damages, start=start, known_end=known.end))
+    lost = [each for each in gone if not each.is_gap(cleaned_to)]
+    return _Losses(lost, list(merge_gaps(gone, merged.runs, cleaned_to=cleaned_to)))
 
 
-def _checkpoint(files: Files, path: str, partition: TopicPartition, notes: list[str]) -> int:
-    try:
-        return max(0, read_offset_checkpoint(files, path).get(partition, 0))
-    except DamagedFileError as error:
-        notes.append(str(error))
-        return 0
+def _transaction_ends(
+    files: Files,
+    source: str,
+    merged: MergedLog,
+    losses: _Losses,
+    *,
+    cleaned_to: int,
+    notes: list[str],
+) -> tuple[TransactionEnds, ProducerEvents]:
+    """Return the ends of the transactions whose markers may be lost."""
+    events = ProducerEvents(event for run in merged.runs for event in run.events)
+    lost = LostRanges(
+        (
+            LostRange(each.first, UNKNOWN_END if each.last is None else each.last)
+            for each in losses.lost
+            if not each.is_inside_batch
+        ),
+        cleaned_to=max(cleaned_to, merged.runs[0].first),
+    )
+    if lost.first is None or not list(events):
+        return TransactionEnds([], [], {}), events
+    evidence = read_evidence(files, source, events=events, lost=lost, notes=notes)
+    return find_ends(events, lost, evidence=evidence), events
 
 
-def _notes(merged: MergedLog) -> Iterator[str]:
+def _without(lost: Sequence[ReportedOffsets], offsets: Sequence[int]) -> Iterator[ReportedOffsets]:
+    """Yield the lost ranges without some of their offsets, which ascend."""
+    at = 0
+    for each in lost:
+        first = each.first
+        while at < len(offsets) and (each.last is None or offsets[at] <= each.last):
+            if offsets[at] > first:
+                yield each._replace(first=first, last=offsets[at] - 1)
+            first = max(first, offsets[at] + 1)
+            at += 1
+        if each.last is None or first <= each.last:
+            yield each._replace(first=first)
+
+
+# -- notes
+
+
+def _notes(merged: MergedLog, misfits: Sequence[SalvagedBatch]) -> Iterator[str]:
     """Yield notes about batches that were left out without a loss."""
     if merged.duplicates:
         yield f"{merged.duplicates} duplicate batches were left out"
-    for batch in merged.contradicting:
+    for batch in (*misfits, *merged.contradicting):
         yield (
             f"{batch.file}: the batch at position {batch.header.position} was left out: its offsets"
             f" {batch.offset} to {batch.last_offset} are out of order, or in other batches too"
         )
 
 
-def _unreadable_notes(unreadable: UnreadablePages) -> Iterator[str]:
-    for each in unreadable.ranges():
+def _open_notes(ends: TransactionEnds) -> Iterator[str]:
+    for producer_id, first in sorted(ends.unended.items(), key=lambda each: each[1]):
+        yield (
+            f"the transaction of producer {producer_id} from offset {first} on has no end: readers"
+            f" with read_committed stop there until its coordinator or an administrator ends it"
+        )
+
+
+def _unreadable_notes(windows: SourceWindows) -> Iterator[str]:
+    for each in windows.unreadable.ranges():
         yield f"{each.path}: {each.cause}, from position {each.position} on"
-
-
-def _is_gap(offsets: ReportedOffsets, cleaned_to: int) -> bool:
-    """Return whether a cleaner explains missing offsets: below `cleaned_to`, without damage."""
-    is_below = offsets.last is not None and offsets.last < cleaned_to
-    return offsets.why == MISSING and is_below
-
-
-def _cleaned_to(batches: Sequence[SalvagedBatch], checkpoint: int) -> int:
-    """Return the offset inside the log below which a cleaner has worked.
-
-    Two facts show it: the cleaner's checkpoint, and undamaged batches that have lost records.
-    """
-    seen = (
-        each.next_offset
-        for each in batches
-        if not each.is_doubtful and has_lost_records(each.header)
-    )
-    return min(max(checkpoint, *seen, 0), batches[-1].next_offset)
-
-
-# -- the new log
-
-
-class _NoDeletions:
-    """Deletions of a log that only grows: there are none."""
-
-    def remove_later(self, paths: object, *, delay_ms: int) -> None:
-        """Do nothing; never called."""
-
-
-def _write_log(
-    ports: Ports, place: LogPlace, merged: MergedLog, *, known: SideFileFacts, reads: SourceReads
-) -> tuple[int, int]:
-    """Write the log and its checkpoints; return the start and the end of the log."""
-    files, target = ports.files, place.directory
-    largest = max(map(_size, merged.batches))
-    config = replace(place.config, segment_bytes=max(place.config.segment_bytes, largest))
-    is_new = not exists(files, directory_of(target))
-    home = LogDirectory.open(files, directory_of(target))
-    try:
-        table = OpenFileCache(files, _FILES_OPEN)
-        first = merged.batches[0].offset
-        place = replace(place, config=config, log_start=first, high_watermark=first)
-        log = Log.open(place, ports, table=table, deletions=_NoDeletions())
-        max_bytes = min(SET_BYTES, config.segment_bytes)
-        for data in record_sets(reads, merged.batches, max_bytes=max_bytes):
-            log.append_as_follower(data, leader_epoch=INT32_MAX)
-        end = log.bounds.log_end
-        log.set_high_watermark(end)
-        log.close()
-        table.close()
-        start = known.log_start if first <= known.log_start <= end else first
-        _write_checkpoints(home, place.partition, start=start if start > first else 0, end=end)
-        home.is_loaded = is_new
-    finally:
-        home.close(broker_epoch=_NO_BROKER_EPOCH)
-    return start, end
-
-
-def record_sets(
-    reads: SourceReads, batches: Sequence[SalvagedBatch], *, max_bytes: int
-) -> Iterator[bytearray]:
-    """Yield the bytes of the batches in sets of at most `max_bytes` that fit into one segment."""
-    held, first = bytearray(), 0
-    windows: dict[str, FileWindow] = {}
-    with ExitStack() as stack:
-        for batch in batches:
-            if batch.file not in windows:
-                file = reads.files.open(batch.file)
-                stack.callback(file.close)
-                windows[batch.file] = reads.window(file)
-            window, header = windows[batch.file], batch.header
-            data = batch.mended or window.view(header.position, header.size)
-            is_far = batch.last_offset - first > INT32_MAX
-            if held and (is_far or len(held) + len(data) > max_bytes):
-                yield held
-                held = bytearray()
-            if not held:
-                first = batch.offset
-            held += batch.apply_to(bytearray(data))
-        yield held
-
-
-def _write_checkpoints(
-    home: LogDirectory, partition: TopicPartition, *, start: int, end: int
-) -> None:
-    """Write the offsets of the new log to the checkpoints of its log directory."""
-    for name, offset in (
-        (LOG_START_OFFSETS, start),
-        (RECOVERY_POINTS, end),
-        (HIGH_WATERMARKS, end),
-    ):
-        offsets = {**home.checkpoints[name], partition: Offset(offset)}
-        if not offset:
-            del offsets[partition]
-        home.write_checkpoint(name, offsets)
-
-
-def _copy_topic_id(files: Files, source: str, target: str) -> None:
-    """Copy the topic id to the new directory, if the old one has a readable one."""
-    with suppress(DamagedFileError, BytesError):
-        topic_id = read_partition_metadata(files, source)
-        if topic_id is not None:
-            write_partition_metadata(files, target, topic_id=topic_id)
-
-
-def _size(batch: SalvagedBatch) -> int:
-    return len(batch.mended) if batch.mended is not None else batch.header.size

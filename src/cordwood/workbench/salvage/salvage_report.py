@@ -8,13 +8,19 @@ Every offset between the start and the end of the log is in a salvaged batch, or
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
+from heapq import merge
+from typing import Final, NamedTuple
 
 from cordwood.workbench.number_ranges import consecutive_ranges
-from cordwood.workbench.salvage.batch_chain import SalvagedBatch
+from cordwood.workbench.salvage.batch_run import SalvagedRun
 from cordwood.workbench.salvage.batch_scan import DamagedRange
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
+from cordwood.workbench.salvage.transaction_ends import DoubtfulRecords, RebuiltMarker
 
-MISSING = "in no file"
+MISSING: Final = "in no file"
+UNREADABLE: Final = "unreadable records"
+WRONG_CHECKSUM: Final = "read from a batch with a wrong checksum"
+FOUND_BY_SEARCH: Final = "found by a search in a damaged range, perhaps inside of a record"
 
 
 class ReportedOffsets(NamedTuple):
@@ -28,6 +34,15 @@ class ReportedOffsets(NamedTuple):
     why: str
     file: str = ""
     position: int | None = None
+
+    @property
+    def is_inside_batch(self) -> bool:
+        """Return whether the offsets are inside a batch that was rebuilt."""
+        return self.why == UNREADABLE
+
+    def is_gap(self, cleaned_to: int) -> bool:
+        """Return whether a cleaner explains missing offsets: below `cleaned_to`, no damage."""
+        return self.why == MISSING and self.last is not None and self.last < cleaned_to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +89,7 @@ class DamagedOffsets(NamedTuple):
 
 
 def find_losses(
-    batches: Sequence[SalvagedBatch],
+    runs: Sequence[SalvagedRun],
     stretches: Sequence[DamagedOffsets],
     *,
     start: int,
@@ -85,15 +100,16 @@ def find_losses(
     A range without damage nearby has no file.
     """
     expected = start
-    for batch in batches:
-        if batch.offset > expected:
-            yield _gap(expected, batch.offset, stretches)
-        if batch.offsets is not None:
-            yield from _lost_inside(batch)
-        expected = max(expected, batch.next_offset)
+    damages = _DamageLookup(stretches)
+    for run in runs:
+        if run.first > expected:
+            yield damages.gap(expected, run.first)
+        if run.only is not None and run.only.offsets is not None:
+            yield from _lost_inside(run.only)
+        expected = max(expected, run.next_offset)
     last = max([known_end, *(_claimed_end(each, expected) for each in stretches)])
     if last > expected:
-        yield _gap(expected, last, stretches)
+        yield damages.gap(expected, last)
     else:
         yield from (
             ReportedOffsets(expected, None, each.damage.why, each.file, each.damage.position)
@@ -102,22 +118,75 @@ def find_losses(
         )
 
 
-def find_doubtful(batches: Iterable[SalvagedBatch]) -> Iterator[ReportedOffsets]:
-    """Yield the offsets whose records were parsed from a batch with a wrong checksum."""
-    why = "read from a batch with a wrong checksum"
-    for batch in batches:
-        for first, last in consecutive_ranges(batch.offsets or ()):
-            yield ReportedOffsets(first, last, why, batch.file, batch.header.position)
+def merge_gaps(
+    gone: Iterable[ReportedOffsets], runs: Iterable[SalvagedRun], *, cleaned_to: int
+) -> Iterator[ReportedOffsets]:
+    """Yield the gaps that a cleaner explains; those without a loss between them as one range."""
+    inside = (
+        (each.gaps.first, each.gaps.last, each.gaps.number, each.gaps.offsets)
+        for each in runs
+        if each.gaps.number
+    )
+    between = (
+        (each.first, each.last, each.is_gap(cleaned_to), each.last - each.first + 1)
+        for each in gone
+        if each.last is not None and not each.is_inside_batch
+    )
+    first, last, count, offsets = -1, -1, 0, 0
+    for start, stop, number, size in merge(inside, between):
+        if count and not number:
+            yield _gaps(first, last, count, offsets)
+            count = 0
+        if number:
+            first, offsets = (start, 0) if not count else (first, offsets)
+            last, count, offsets = stop, count + number, offsets + size
+    if count:
+        yield _gaps(first, last, count, offsets)
 
 
-def find_mended(batches: Iterable[SalvagedBatch]) -> Iterator[ReportedOffsets]:
-    """Yield the offsets of repaired batches."""
-    for batch in batches:
+def _gaps(first: int, last: int, count: int, offsets: int) -> ReportedOffsets:
+    why = MISSING if count == 1 else f"{offsets} of them are {MISSING}, in {count} gaps"
+    return ReportedOffsets(first, last, why)
+
+
+def doubtful_offsets(
+    runs: Iterable[SalvagedRun], undecided: Iterable[DoubtfulRecords]
+) -> list[ReportedOffsets]:
+    """Return the offsets whose records may be wrong, or whose transaction is not known."""
+    found = [
+        offsets for run in runs if run.only is not None for offsets in _doubtful_inside(run.only)
+    ]
+    found += [ReportedOffsets(each.first, each.last, each.why) for each in undecided]
+    return sorted(found, key=lambda each: each.first)
+
+
+def _doubtful_inside(batch: SalvagedBatch) -> Iterator[ReportedOffsets]:
+    place = batch.file, batch.header.position
+    if batch.offsets is not None:
+        for first, last in consecutive_ranges(batch.offsets):
+            yield ReportedOffsets(first, last, WRONG_CHECKSUM, *place)
+    elif batch.is_doubtful:
+        yield ReportedOffsets(batch.offset, batch.last_offset, FOUND_BY_SEARCH, *place)
+
+
+def find_mended(
+    runs: Iterable[SalvagedRun], markers: Iterable[RebuiltMarker]
+) -> list[ReportedOffsets]:
+    """Return the offsets of repaired batches, and of markers that were rebuilt."""
+    found = []
+    for batch in (run.only for run in runs if run.only is not None):
         if batch.repairs:
             why = f"repaired: {'; '.join(batch.repairs)}"
-            yield ReportedOffsets(
-                batch.offset, batch.last_offset, why, batch.file, batch.header.position
+            found.append(
+                ReportedOffsets(
+                    batch.offset, batch.last_offset, why, batch.file, batch.header.position
+                )
             )
+    for each in markers:
+        kind = "commit" if each.is_commit else "abort"
+        why = f"{kind} marker of producer {each.event.producer_id} rebuilt: {each.why}"
+        found.append(ReportedOffsets(each.offset, each.offset, why))
+    return sorted(found, key=lambda each: each.first)
 
 
 def _lost_inside(batch: SalvagedBatch) -> Iterator[ReportedOffsets]:
@@ -125,15 +194,32 @@ def _lost_inside(batch: SalvagedBatch) -> Iterator[ReportedOffsets]:
     present = set(batch.offsets or ())
     absent = (each for each in range(batch.offset, batch.next_offset) if each not in present)
     for first, last in consecutive_ranges(absent):
-        yield ReportedOffsets(first, last, "unreadable records", batch.file, batch.header.position)
+        yield ReportedOffsets(first, last, UNREADABLE, batch.file, batch.header.position)
 
 
-def _gap(first: int, end: int, stretches: Iterable[DamagedOffsets]) -> ReportedOffsets:
-    """Return the range with the damage that explains it, if there is any."""
-    for each in stretches:
-        if each.first < end and (each.end is None or each.end > first):
-            return ReportedOffsets(first, end - 1, each.damage.why, each.file, each.damage.position)
-    return ReportedOffsets(first, end - 1, MISSING)
+class _DamageLookup:
+    """The damaged ranges in the order of offsets, asked for ascending ranges."""
+
+    def __init__(self, stretches: Sequence[DamagedOffsets]) -> None:
+        self._stretches = stretches
+        self._at = 0
+
+    def gap(self, first: int, end: int) -> ReportedOffsets:
+        """Return the range with the damage that explains it, if there is any."""
+        while self._at < len(self._stretches) and _is_before(self._stretches[self._at], first):
+            self._at += 1
+        for each in self._stretches[self._at :]:
+            if each.first >= end:
+                break
+            if not _is_before(each, first):
+                return ReportedOffsets(
+                    first, end - 1, each.damage.why, each.file, each.damage.position
+                )
+        return ReportedOffsets(first, end - 1, MISSING)
+
+
+def _is_before(stretch: DamagedOffsets, first: int) -> bool:
+    return stretch.end is not None and stretch.end <= first
 
 
 def _claimed_end(loss: DamagedOffsets, expected: int) -> int:

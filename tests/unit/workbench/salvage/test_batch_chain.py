@@ -6,8 +6,9 @@ import pytest
 
 from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.legacy_builder import LegacyBuilder
-from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds, build_chain
-from tests.unit.workbench.salvage_samples import batch, found_in, harmed
+from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds
+from cordwood.workbench.salvage.salvaged_batch import Trust
+from tests.unit.workbench.salvage_samples import batch, chain_of, harmed
 
 SIZE = len(batch())
 
@@ -21,7 +22,7 @@ def chained(
     bounds: FileBounds = FileBounds(0),  # noqa: B008 - a value
     epoch_for: Callable[[Offset], LeaderEpoch | None] = unknown,
 ) -> BatchChain:
-    return build_chain("file", found_in(data), bounds=bounds, epoch_for=epoch_for)
+    return chain_of(data, bounds=bounds, epoch_for=epoch_for)
 
 
 def offsets(chain: BatchChain) -> list[tuple[int, int]]:
@@ -120,7 +121,7 @@ def test_damage_has_the_offsets_around_it() -> None:
 
     assert [each[:2] for each in chain.damages] == [(0, 0), (4, 30)]
     assert [each.offsets for each in chain.batches] == [None, (5, 6, 7)]
-    assert [each.is_doubtful for each in chain.batches] == [False, True]
+    assert [each.is_doubtful for each in chain.batches] == [True, True]
 
 
 def test_rebuilt_batch_that_reaches_into_the_next_file_is_a_misfit() -> None:
@@ -171,3 +172,41 @@ def test_batches_around_damage_keep_their_offsets() -> None:
 
 def test_file_without_batches_has_none() -> None:
     assert chained(b"") == BatchChain([], [], [])
+
+
+INNER = log(1000, 1004)
+
+
+def hurt_size_around(inner: bytes, *, tail: bytes = b"") -> bytes:
+    """Return a batch with batches in its first value, whose size and record area are damaged."""
+    data = bytearray(batch(4, count=3, value=inner))
+    data[8:12] = (1 << 24).to_bytes(4)
+    data[61:66] = bytes(5)
+    return batch(0) + bytes(data) + tail
+
+
+def test_batches_in_a_damaged_value_do_not_displace_the_batch_behind_it() -> None:
+    chain = chained(hurt_size_around(INNER, tail=batch(7)), FileBounds(0, 11))
+
+    assert offsets(chain)[-1] == (7, 10)
+    assert not chain.batches[-1].is_doubtful
+    assert all(each.is_doubtful for each in chain.batches[1:-1])
+    assert max(last for _, last in offsets(chain)) < 11
+
+
+def test_found_batch_is_doubtful_unless_its_offsets_join() -> None:
+    lost = bytes(70)
+
+    found = chained(batch(0) + lost + batch(9) + batch(13), FileBounds(0, 90))
+    joined = chained(batch(0) + lost + batch(9) + batch(13), FileBounds(0, 17))
+
+    assert [each.trust for each in found.batches] == [Trust.LED, Trust.FOUND, Trust.FOUND]
+    assert [each.trust for each in joined.batches] == [Trust.LED, *[Trust.CONFIRMED] * 2]
+
+
+def test_rebuilt_batch_displaces_no_whole_one() -> None:
+    wrong = b"".join(harmed(batch(90 + 4 * at), 61, 62) for at in range(2))
+
+    chain = chained(wrong + batch(0) + batch(4))
+
+    assert [each for each in offsets(chain) if each[0] < 90] == [(0, 3), (4, 7)]

@@ -160,3 +160,25 @@ def test_batch_after_a_size_beyond_the_file_is_found() -> None:
     data = harmed(b"".join(THREE), len(THREE[0]) + 61, len(THREE[0]) + 62, len(THREE[0]) + 9)
 
     assert offsets_of(found_in(data)) == [(0, 3), None, (8, 11)]
+
+
+def test_search_in_bytes_that_look_like_large_messages_is_bounded() -> None:
+    size = len(THREE[0])
+    run = b"\1" * 3000 + bytes(17_000_000)
+
+    found = found_in(THREE[0] + bytes(size) + run + THREE[2])
+
+    assert offsets_of(found)[-1] == (8, 11)
+
+
+def test_end_that_a_search_has_found_is_marked() -> None:
+    size = len(THREE[0])
+    by_size = harmed(b"".join(THREE), size + 61, size + 62)
+    by_search = harmed(b"".join(THREE), size + 9, size + 61, size + 62)
+
+    assert [
+        piece.was_searched
+        for data in (by_size, by_search)
+        for piece in found_in(data)
+        if isinstance(piece, DamagedRange)
+    ] == [False, True]

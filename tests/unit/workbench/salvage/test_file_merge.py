@@ -1,44 +1,46 @@
 """Files with overlapping offsets are merged into one log."""
 
-from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds, build_chain
-from cordwood.workbench.salvage.file_merge import damaged_offsets, merge_chains
-from tests.unit.workbench.salvage_samples import batch, found_in, harmed
+from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
+from tests.unit.workbench.salvage_samples import batch, harmed, runs_in
 
 
-def chain(data: bytes, file: str = "file") -> BatchChain:
-    return build_chain(file, found_in(data), bounds=FileBounds(), epoch_for=lambda _: None)
+def merged(contents: dict[str, bytes]) -> MergedLog:
+    return merge_runs(*runs_in(contents))
+
+
+def ranges(log: MergedLog) -> list[tuple[str, int, int]]:
+    return [(run.file[-1], run.first, run.last) for run in log.runs]
 
 
 def test_files_are_merged_in_the_order_of_offsets() -> None:
-    merged = merge_chains([chain(batch(8), "b"), chain(batch(0) + batch(4), "a")])
-
-    assert [(each.file, each.offset) for each in merged.batches] == [("a", 0), ("a", 4), ("b", 8)]
+    assert ranges(merged({"b": batch(8), "a": batch(0) + batch(4)})) == [("a", 0, 7), ("b", 8, 11)]
 
 
 def test_duplicate_batch_is_merged_once() -> None:
-    merged = merge_chains([chain(batch(0) + batch(4)), chain(batch(4) + batch(8))])
+    log = merged({"a": batch(0) + batch(4), "b": batch(4) + batch(8)})
 
-    assert [each.offset for each in merged.batches] == [0, 4, 8]
-    assert (merged.duplicates, merged.contradicting) == (1, [])
+    assert ranges(log) == [("a", 0, 7), ("b", 8, 11)]
+    assert (log.duplicates, log.contradicting) == (1, [])
 
 
 def test_first_of_two_contradicting_batches_is_retained() -> None:
-    merged = merge_chains([chain(batch(0) + batch(4), "a"), chain(batch(2), "b")])
+    log = merged({"a": batch(0) + batch(4), "b": batch(2)})
 
-    assert [each.file for each in merged.batches] == ["a", "a"]
-    assert [each.file for each in merged.contradicting] == ["b"]
+    assert ranges(log) == [("a", 0, 7)]
+    assert [each.file[-1] for each in log.contradicting] == ["b"]
 
 
 def test_whole_batch_is_preferred_to_a_rebuilt_one() -> None:
-    merged = merge_chains([chain(harmed(batch(0), 61, 62), "a"), chain(batch(0), "b")])
+    log = merged({"a": harmed(batch(0), 61, 62), "b": batch(0)})
 
-    assert [each.file for each in merged.batches] == ["b"]
-    assert merged.contradicting == []
+    assert ranges(log) == [("b", 0, 3)]
+    assert log.contradicting == []
 
 
-def test_damage_is_listed_by_offsets() -> None:
-    chains = [chain(batch(8) + b"\1" * 70), chain(batch(0) + b"\1" * 70)]
+def test_copy_of_many_segments_is_merged_batch_by_batch() -> None:
+    segments = {str(at): batch(4 * at) for at in range(9)}
 
-    found = damaged_offsets(["b", "a"], chains)
+    log = merged({**segments, "x": b"".join(segments.values()) + batch(36)})
 
-    assert [(each.file, each.first) for each in found] == [("a", 4), ("b", 12)]
+    assert [run.first for run in log.runs] == [4 * at for at in range(10)]
+    assert log.duplicates == 9

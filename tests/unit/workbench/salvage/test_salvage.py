@@ -1,32 +1,32 @@
 """A partition's directory is salvaged into another log directory."""
 
+import struct
+from pathlib import Path
+
 import pytest
 
 from cordwood.core.errors import LogDirectoryError
+from cordwood.core.ports import Ports
+from cordwood.core.system import SystemFiles
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.storage.log_config import LogConfig
 from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
 from cordwood.workbench.partition_view import open_partition
-from cordwood.workbench.salvage.batch_chain import FileBounds, build_chain
-from cordwood.workbench.salvage.salvage import (
-    SalvageOptions,
-    SourceReads,
-    record_sets,
-    salvage,
-    source_files,
-)
+from cordwood.workbench.salvage.salvage import SalvageOptions, salvage
+from tests.descriptors import open_descriptors
 from tests.unit.workbench.bad_disk import on_bad_disk
-from tests.unit.workbench.dump_samples import FOLDER, files_of
 from tests.unit.workbench.salvage_samples import (
     SOURCE,
     batch,
     cleaned_batch,
     directory,
-    found_in,
     harmed,
+    marker,
     ports,
+    transactional,
 )
 
 ZERO = "00000000000000000000.log"
@@ -142,17 +142,6 @@ def test_swap_file_replaces_the_segments_it_covers() -> None:
     assert [each[:2] for each in report.gaps] == [(2, 3)]
 
 
-def test_swap_file_of_an_incomplete_set_has_the_lowest_rank() -> None:
-    cleaned = f"{EIGHT}.cleaned"
-    files = directory({ZERO: batch(0), f"{ZERO}.swap": batch(0), cleaned: b"", EIGHT: batch(8)})
-
-    assert [(each.name, each.rank) for each in source_files(files, SOURCE)] == [
-        (ZERO, 1),
-        (EIGHT, 1),
-        (f"{ZERO}.swap", 2),
-    ]
-
-
 def test_contradicting_batches_are_reported() -> None:
     files = directory({ZERO: batch(0) + batch(4), "other.log": batch(2)})
 
@@ -166,20 +155,6 @@ def test_batch_larger_than_a_segment_is_written() -> None:
     small = SalvageOptions(config=LogConfig(segment_bytes=500))
 
     assert salvage(ports(files), SOURCE, out="/out", options=small).log_end == 8
-
-
-def test_record_sets_respect_the_limits_of_a_segment() -> None:
-    far = 1 << 31
-    data = batch(0) + batch(4) + batch(far) + batch(far + 4)
-    files = files_of({"a": data})
-    path = f"{FOLDER}/a"
-    chain = build_chain(path, found_in(data), bounds=FileBounds(), epoch_for=lambda _: None)
-
-    by_reach = list(record_sets(SourceReads(files), chain.batches, max_bytes=1 << 20))
-    by_size = list(record_sets(SourceReads(files), chain.batches, max_bytes=150))
-
-    assert [len(each) // len(batch()) for each in by_reach] == [2, 2]
-    assert [len(each) // len(batch()) for each in by_size] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -228,3 +203,76 @@ def test_unreadable_page_costs_only_its_batches() -> None:
     assert report.notes == (
         f"{path}: 4,096 bytes that the disk cannot read, from position 4096 on",
     )
+
+
+def entries(*aborted: tuple[int, int, int]) -> bytes:
+    """Return a transaction index: producer, first offset, offset of the marker."""
+    return b"".join(struct.pack(">hqqqq", 0, *each, each[2] + 1) for each in aborted)
+
+
+def broken(data: bytes) -> bytes:
+    return data[:20] + b"\7" * 30 + data[50:]
+
+
+#: The marker of the first transaction is at 2; the second one is committed or aborted at 7.
+FIRST = transactional(0, 2)
+SECOND = batch(3, 2) + transactional(5, 2)
+
+
+def test_lost_abort_is_rebuilt_from_the_transaction_index() -> None:
+    log = FIRST + broken(marker(2, is_commit=False)) + SECOND + marker(7)
+    files = directory({ZERO: log, ZERO.replace("log", "txnindex"): entries((7, 0, 2))})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert (report.lost, report.doubtful) == ((), ())
+    assert [each[:3] for each in report.mended] == [
+        (2, 2, "abort marker of producer 7 rebuilt: the transaction index has it")
+    ]
+    assert read_whole(files, f"/out/t-0/{ZERO.replace('log', 'txnindex')}") == entries((7, 0, 2))
+
+
+def test_lost_commit_is_rebuilt_before_an_abort_of_the_index() -> None:
+    log = FIRST + broken(marker(2)) + SECOND + marker(7, is_commit=False)
+    files = directory({ZERO: log, ZERO.replace("log", "txnindex"): entries((7, 5, 7))})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert (report.lost, report.doubtful) == ((), ())
+    assert [each[:2] for each in report.mended] == [(2, 2)]
+    assert read_whole(files, f"/out/t-0/{ZERO.replace('log', 'txnindex')}") == entries((7, 5, 7))
+
+
+@pytest.mark.parametrize("index", (None, entries((7, 5, 8)), entries((7, 0, 7)), b"x"))
+def test_records_whose_end_is_lost_are_doubtful_without_a_sound_index(index: bytes | None) -> None:
+    contents = {ZERO: FIRST + broken(marker(2)) + SECOND + marker(7)}
+    if index is not None:
+        contents[ZERO.replace("log", "txnindex")] = index
+
+    report = salvage(ports(directory(contents)), SOURCE, out="/out")
+
+    assert [each[:3] for each in report.doubtful] == [(0, 1, "its transaction's end is lost")]
+    assert [each[:2] for each in report.lost] == [(2, 2)]
+
+
+def test_transaction_without_any_end_is_noted() -> None:
+    files = directory({ZERO: batch(0) + transactional(4) + broken(marker(5)) + batch(6)})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.doubtful] == [(4, 4)]
+    assert report.notes[0].startswith("the transaction of producer 7 from offset 4 on has no end")
+
+
+def test_partition_of_many_segments_needs_few_descriptors(tmp_path: Path) -> None:
+    (tmp_path / "t-0").mkdir()
+    for at in range(60):
+        (tmp_path / "t-0" / f"{4 * at:020}.log").write_bytes(batch(4 * at))
+    before, seen = open_descriptors(), [0]
+    options = SalvageOptions(on_bytes=lambda _: seen.append(open_descriptors()))
+    system = Ports(files=SystemFiles(), clock=VirtualClock(), random=SeededRandom(1))
+
+    report = salvage(system, f"{tmp_path}/t-0", out=f"{tmp_path}/out", options=options)
+
+    assert (report.log_end, report.is_whole) == (240, True)
+    assert max(seen) <= before + 20

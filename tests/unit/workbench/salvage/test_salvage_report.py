@@ -2,28 +2,28 @@
 
 import json
 
-from cordwood.workbench.salvage.batch_chain import FileBounds, build_chain
-from cordwood.workbench.salvage.file_merge import damaged_offsets, merge_chains
+from cordwood.workbench.salvage.batch_chain import FileBounds
+from cordwood.workbench.salvage.batch_run import runs_of
 from cordwood.workbench.salvage.salvage_report import (
     MISSING,
+    DamagedOffsets,
     ReportedOffsets,
     SalvageReport,
-    find_doubtful,
+    doubtful_offsets,
     find_losses,
     find_mended,
+    merge_gaps,
 )
-from tests.unit.workbench.salvage_samples import batch, found_in, harmed
+from cordwood.workbench.salvage.transaction_ends import DoubtfulRecords
+from tests.unit.workbench.salvage_samples import batch, chain_of, cleaned_batch, harmed
 
 
 def lost(data: bytes, *, start: int = 0, known_end: int = 0) -> list[tuple[int, int | None, str]]:
     """Return the lost ranges of a file, with the first words of the reason."""
-    chain = build_chain("file", found_in(data), bounds=FileBounds(0), epoch_for=lambda _: None)
-    found = find_losses(
-        merge_chains([chain]).batches,
-        damaged_offsets(["file"], [chain]),
-        start=start,
-        known_end=known_end,
-    )
+    chain = chain_of(data, bounds=FileBounds(0))
+    damages = [DamagedOffsets(first, end, each, "file") for first, end, each in chain.damages]
+    runs = list(runs_of(chain.batches))
+    found = find_losses(runs, damages, start=start, known_end=known_end)
     return [(each.first, each.last, " ".join(each.why.split()[:2])) for each in found]
 
 
@@ -66,12 +66,24 @@ def test_zeros_at_the_end_are_not_a_loss() -> None:
 
 def test_doubtful_and_repaired_offsets_are_reported() -> None:
     data = harmed(batch(0), 61, 62) + harmed(batch(4), 80, mask=1)
-    chain = build_chain("file", found_in(data), bounds=FileBounds(0), epoch_for=lambda _: None)
+    runs = list(runs_of(chain_of(data, bounds=FileBounds(0)).batches))
 
-    assert [each[:2] for each in find_doubtful(chain.batches)] == [(1, 3)]
-    assert [each[:3] for each in find_mended(chain.batches)] == [
-        (4, 7, "repaired: one bit of byte 80")
-    ]
+    assert [each[:2] for each in doubtful_offsets(runs, ())] == [(1, 3)]
+    assert [each[:3] for each in find_mended(runs, ())] == [(4, 7, "repaired: one bit of byte 80")]
+
+
+def test_records_without_a_known_end_are_doubtful() -> None:
+    assert doubtful_offsets((), [DoubtfulRecords(4, 5, "why")]) == [ReportedOffsets(4, 5, "why")]
+
+
+def test_gaps_without_a_loss_between_them_are_one_range() -> None:
+    data = cleaned_batch(2) + cleaned_batch(9) + cleaned_batch(20)
+    runs = list(runs_of(chain_of(data).batches, cleaned_to=24))
+    gone = [ReportedOffsets(0, 1, MISSING), ReportedOffsets(30, 31, "damage")]
+
+    (gaps,) = merge_gaps(gone, runs, cleaned_to=24)
+
+    assert gaps == ReportedOffsets(0, 19, "12 of them are in no file, in 3 gaps")
 
 
 def test_report_without_losses_is_whole_and_is_json() -> None:

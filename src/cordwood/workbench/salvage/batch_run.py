@@ -1,0 +1,230 @@
+"""Run of salvaged batches that are adjacent in one file, so that memory does not grow with batches.
+
+A regular batch can be read again from its place. A run has the place and the offsets of many, and
+what the report and the transactions need of them. Every other batch is a run of its own. A gap that
+a cleaner has left does not end a run.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from cordwood.core.ports import Files, OpenFile
+from cordwood.storage.reader.offset_gaps import has_lost_records
+from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, read_batch
+from cordwood.workbench.unreadable_ranges import UnreadablePages
+
+_FILES_OPEN: Final = 4
+
+
+class TransactionEvent(NamedTuple):
+    """A transactional batch, or adjacent ones of one producer; a marker if `is_commit` is set."""
+
+    first: int
+    last: int
+    producer_id: int
+    producer_epoch: int
+    leader_epoch: int
+    timestamp: int
+    is_commit: bool | None = None
+    coordinator_epoch: int = 0
+    is_doubtful: bool = False
+
+
+class RunGaps(NamedTuple):
+    """The gaps in a run that a cleaner explains: their number, offsets, first and last offset."""
+
+    number: int = 0
+    offsets: int = 0
+    first: int = 0
+    last: int = 0
+
+
+class SalvagedRun(NamedTuple):
+    """Batches from `position` to `end` of a file; `only` is set if it is one irregular batch.
+
+    `cleaned_to` is the end of the last batch that has lost records to a cleaner, 0 without one.
+    """
+
+    file: str
+    position: int
+    end: int
+    first: int
+    last: int
+    batch_count: int
+    largest: int
+    cleaned_to: int = 0
+    gaps: RunGaps = RunGaps()
+    events: tuple[TransactionEvent, ...] = ()
+    only: SalvagedBatch | None = None
+
+    @property
+    def next_offset(self) -> int:
+        return self.last + 1
+
+    @property
+    def size(self) -> int:
+        return self.end - self.position if self.only is None else self.only.size
+
+    @property
+    def is_doubtful(self) -> bool:
+        return self.only is not None and self.only.is_doubtful
+
+
+class SourceWindows:
+    """Windows over the files of the source; a few files are open at a time.
+
+    Unreadable pages are read as zeros, and recorded.
+    """
+
+    def __init__(self, files: Files, on_bytes: OnBytes = ignore_bytes) -> None:
+        self.files = files
+        self.unreadable = UnreadablePages()
+        self._on_bytes = on_bytes
+        self._open: OrderedDict[str, tuple[OpenFile, FileWindow]] = OrderedDict()
+
+    def window(self, path: str) -> FileWindow:
+        """Return the window of a file, which may be closed by the next call for another file."""
+        found = self._open.get(path)
+        if found is not None:
+            self._open.move_to_end(path)
+            return found[1]
+        while len(self._open) >= _FILES_OPEN:
+            self._open.popitem(last=False)[1][0].close()
+        file = self.files.open(path)
+        window = FileWindow(file, file.size, on_bytes=self._on_bytes, unreadable=self.unreadable)
+        self._open[path] = file, window
+        return window
+
+    def close(self) -> None:
+        """Close all files."""
+        while self._open:
+            self._open.popitem()[1][0].close()
+
+
+def batches_of(run: SalvagedRun, windows: SourceWindows) -> Iterator[SalvagedBatch]:
+    """Yield the batches of a run; those of a regular one are read again."""
+    if run.only is not None:
+        yield run.only
+        return
+    position = run.position
+    while position < run.end:
+        batch = read_batch(run.file, windows.window(run.file), position=position)
+        yield batch
+        position += batch.header.size
+
+
+def runs_of(batches: Iterable[SalvagedBatch], *, cleaned_to: int = 0) -> Iterator[SalvagedRun]:
+    """Yield batches in the order of offsets as runs; a gap below `cleaned_to` ends no run."""
+    builder: _RunBuilder | None = None
+    for batch in batches:
+        if builder is None or not builder.takes(batch, cleaned_to):
+            if builder is not None:
+                yield builder.build()
+            builder = _RunBuilder(batch)
+        else:
+            builder.add(batch)
+    if builder is not None:
+        yield builder.build()
+
+
+def cleaned_end(batches: Iterable[SalvagedBatch]) -> int:
+    """Return the end of the last trusted batch that has lost records to a cleaner, else 0."""
+    ends = (
+        each.next_offset
+        for each in batches
+        if not each.is_doubtful and has_lost_records(each.header)
+    )
+    return max(ends, default=0)
+
+
+class _RunBuilder:
+    """A run that grows batch by batch."""
+
+    def __init__(self, batch: SalvagedBatch) -> None:
+        self._first = self._last = batch
+        self._is_regular = batch.is_regular
+        self._count = 0
+        self._largest = 0
+        self._cleaned_to = 0
+        self._gaps = RunGaps()
+        self._events: list[TransactionEvent] = []
+        self._count_in(batch)
+
+    def takes(self, batch: SalvagedBatch, cleaned_to: int) -> bool:
+        """Return whether a batch continues the run."""
+        last = self._last
+        is_adjacent = batch.file == last.file and batch.header.position == last.header.end
+        is_next = batch.offset == last.next_offset or batch.offset <= cleaned_to
+        return self._is_regular and batch.is_regular and is_adjacent and is_next
+
+    def add(self, batch: SalvagedBatch) -> None:
+        """Append a batch that the run takes."""
+        after = self._last.next_offset
+        if batch.offset > after:
+            old = self._gaps
+            first = old.first if old.number else after
+            offsets = old.offsets + batch.offset - after
+            self._gaps = RunGaps(old.number + 1, offsets, first, batch.offset - 1)
+        self._count_in(batch)
+
+    def _count_in(self, batch: SalvagedBatch) -> None:
+        self._last = batch
+        self._count += 1
+        self._largest = max(self._largest, batch.size)
+        self._cleaned_to = cleaned_end((batch,)) or self._cleaned_to
+        event = _event(batch)
+        if event is not None:
+            self._add_event(event)
+
+    def _add_event(self, event: TransactionEvent) -> None:
+        last = self._events[-1] if self._events else None
+        if (
+            last is not None
+            and event.is_commit is last.is_commit is None
+            and event.producer_id == last.producer_id
+            and event.producer_epoch == last.producer_epoch
+            and event.first == last.last + 1
+        ):
+            self._events[-1] = event._replace(first=last.first)
+        else:
+            self._events.append(event)
+
+    def build(self) -> SalvagedRun:
+        """Return the run."""
+        first, last = self._first, self._last
+        return SalvagedRun(
+            first.file,
+            first.header.position,
+            last.header.end,
+            first.offset,
+            last.last_offset,
+            self._count,
+            self._largest,
+            self._cleaned_to,
+            self._gaps,
+            tuple(self._events),
+            None if self._is_regular else first,
+        )
+
+
+def _event(batch: SalvagedBatch) -> TransactionEvent | None:
+    """Return what a batch means for transactions, None if nothing."""
+    header, marker = batch.header, batch.marker
+    if not header.has_producer_id or (header.is_control and marker is None):
+        return None
+    if marker is None and not header.is_transactional:
+        return None
+    event = TransactionEvent(
+        batch.offset,
+        batch.last_offset,
+        header.producer_id,
+        header.producer_epoch,
+        batch.epoch,
+        header.max_timestamp,
+        is_doubtful=batch.is_doubtful,
+    )
+    if marker is None:
+        return event
+    return event._replace(is_commit=marker.is_commit, coordinator_epoch=marker.coordinator_epoch)

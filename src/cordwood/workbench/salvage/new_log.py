@@ -1,0 +1,166 @@
+"""New log of a salvage: written as a replica writes it, with its checkpoints.
+
+The log creates segments, indexes, epochs, aborted transactions and snapshots. Rebuilt markers are
+written at their lost offsets, between the batches. A doubtful batch whose transaction would stay
+open for ever is written without transaction and producer: it must not hold up other records.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from cordwood.core.binary import INT32_MAX
+from cordwood.core.errors import BytesError, DamagedFileError
+from cordwood.core.ports import Files, Ports
+from cordwood.core.types import Offset, TopicPartition
+from cordwood.storage.checkpoints.checkpoint_files import (
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+)
+from cordwood.storage.checkpoints.partition_metadata_file import (
+    read_partition_metadata,
+    write_partition_metadata,
+)
+from cordwood.storage.files.atomic_write import directory_of, exists
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_loader import LogPlace
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, batches_of
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, without_transaction
+from cordwood.workbench.salvage.transaction_ends import RebuiltMarker
+
+#: The size of one append to the new log.
+SET_BYTES: Final = 1 << 20
+
+_FILES_OPEN: Final = 8
+_NO_BROKER_EPOCH: Final = -1
+
+
+class NewContents(NamedTuple):
+    """The contents of a new log: the runs and rebuilt markers, both in order, and its log start.
+
+    `is_unended` returns whether the transaction of a producer at an offset has no marker.
+    """
+
+    runs: Sequence[SalvagedRun]
+    markers: Sequence[RebuiltMarker]
+    log_start: int
+    is_unended: Callable[[int, int], bool]
+
+
+class _NoDeletions:
+    """Deletions of a log that only grows: there are none."""
+
+    def remove_later(self, paths: object, *, delay_ms: int) -> None:
+        """Do nothing; never called."""
+
+
+def write_log(
+    ports: Ports, *, place: LogPlace, contents: NewContents, windows: SourceWindows
+) -> tuple[int, int]:
+    """Write the log and its checkpoints; return the start and the end of the log."""
+    files, target = ports.files, place.directory
+    largest = max(run.largest for run in contents.runs)
+    config = replace(place.config, segment_bytes=max(place.config.segment_bytes, largest))
+    is_new = not exists(files, directory_of(target))
+    home = LogDirectory.open(files, directory_of(target))
+    try:
+        table = OpenFileCache(files, _FILES_OPEN)
+        first = contents.runs[0].first
+        place = replace(place, config=config, log_start=first, high_watermark=first)
+        log = Log.open(place, ports, table=table, deletions=_NoDeletions())
+        max_bytes = min(SET_BYTES, config.segment_bytes)
+        for data in record_sets(contents, windows, max_bytes=max_bytes):
+            log.append_as_follower(data, leader_epoch=INT32_MAX)
+        end = log.bounds.log_end
+        log.set_high_watermark(end)
+        log.close()
+        table.close()
+        start = contents.log_start if first <= contents.log_start <= end else first
+        _write_checkpoints(home, place.partition, start=start if start > first else 0, end=end)
+        home.is_loaded = is_new
+    finally:
+        home.close(broker_epoch=_NO_BROKER_EPOCH)
+    return start, end
+
+
+def record_sets(
+    contents: NewContents, windows: SourceWindows, *, max_bytes: int
+) -> Iterator[bytearray]:
+    """Yield the bytes of the batches in sets of at most `max_bytes` that fit into one segment."""
+    held, first = bytearray(), 0
+    for offset, last_offset, data, is_marker in ordered_batches(contents, windows):
+        is_far = last_offset - first > INT32_MAX
+        if held and (is_far or len(held) + len(data) > max_bytes):
+            yield held
+            held = bytearray()
+        if not held:
+            first = offset
+        held += data
+        if is_marker:
+            # The index has for each abort what the log has up to its marker, and not behind it.
+            yield held
+            held = bytearray()
+    if held:
+        yield held
+
+
+def ordered_batches(
+    contents: NewContents, windows: SourceWindows
+) -> Iterator[tuple[int, int, bytearray, bool]]:
+    """Yield offsets and bytes of each batch, and whether it is a marker, rebuilt ones too."""
+    markers = iter([*contents.markers, None])
+    marker = next(markers)
+    for run in contents.runs:
+        for batch in batches_of(run, windows):
+            while marker is not None and marker.offset < batch.offset:
+                yield marker.offset, marker.offset, marker.encoded(), True
+                marker = next(markers)
+            data = _bytes_of(batch, contents, windows)
+            yield batch.offset, batch.last_offset, data, batch.header.is_control
+    while marker is not None:
+        yield marker.offset, marker.offset, marker.encoded(), True
+        marker = next(markers)
+
+
+def _bytes_of(batch: SalvagedBatch, contents: NewContents, windows: SourceWindows) -> bytearray:
+    header = batch.header
+    if batch.mended is None:
+        data = bytearray(windows.window(batch.file).view(header.position, header.size))
+    else:
+        data = bytearray(batch.mended)
+    data = batch.apply_to(data)
+    is_transactional = header.is_transactional and not header.is_control
+    if (
+        batch.is_doubtful
+        and is_transactional
+        and contents.is_unended(header.producer_id, batch.offset)
+    ):
+        return without_transaction(data)
+    return data
+
+
+def _write_checkpoints(
+    home: LogDirectory, partition: TopicPartition, *, start: int, end: int
+) -> None:
+    """Write the offsets of the new log to the checkpoints of its log directory."""
+    for name, offset in (
+        (LOG_START_OFFSETS, start),
+        (RECOVERY_POINTS, end),
+        (HIGH_WATERMARKS, end),
+    ):
+        offsets = {**home.checkpoints[name], partition: Offset(offset)}
+        if not offset:
+            del offsets[partition]
+        home.write_checkpoint(name, offsets)
+
+
+def copy_topic_id(files: Files, source: str, *, target: str) -> None:
+    """Copy the topic id to the new directory, if the old one has a readable one."""
+    with suppress(DamagedFileError, BytesError):
+        topic_id = read_partition_metadata(files, source)
+        if topic_id is not None:
+            write_partition_metadata(files, target, topic_id=topic_id)

@@ -1,0 +1,119 @@
+"""Directory to salvage: its log files by rank, and the facts in its checkpoints and snapshots."""
+
+from typing import NamedTuple
+
+from cordwood.core.binary import INT64_MAX
+from cordwood.core.errors import DamagedFileError, LogDirectoryError
+from cordwood.core.ports import FileKind, Files
+from cordwood.core.types import TopicPartition
+from cordwood.storage.checkpoints.checkpoint_files import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    read_epoch_checkpoint,
+    read_offset_checkpoint,
+)
+from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
+from cordwood.storage.files import file_names as names
+from cordwood.storage.files.atomic_write import directory_of
+
+
+class SourceFile(NamedTuple):
+    """A file to salvage, its rank, and the base offset in its name, None if there is none."""
+
+    name: str
+    rank: int
+    base: int | None
+
+
+class SideFileFacts(NamedTuple):
+    """The facts in checkpoints and snapshots: log start, possible ends of the log, epochs.
+
+    A cleaner has worked on the offsets below `cleaned_to`. The log has begun at `first_offset` or
+    before: an index of a segment or a leader epoch shows it.
+    """
+
+    first_offset: int
+    log_start: int
+    cleaned_to: int
+    marks: frozenset[int]
+    end: int
+    epochs: LeaderEpochCache
+    notes: tuple[str, ...]
+
+
+def source_files(files: Files, source: str) -> list[SourceFile]:
+    """Return the files to read, best rank first; LogDirectoryError if there is none."""
+    try:
+        listed = files.list(source, FileKind.FILE)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise LogDirectoryError(
+            "is not a directory", path=source, remedy="give the directory of a partition"
+        ) from error
+    parsed = {name: names.parse_segment_name(name) for name in listed}
+    has_cleaned = any(each is not None and each.suffix == names.CLEANED for each in parsed.values())
+    found = []
+    for name, each in parsed.items():
+        if each is None and name.endswith(names.LOG):
+            found.append(SourceFile(name, 3, None))
+        elif each is not None and each.extension == names.LOG:
+            rank = {names.SWAP: 2 if has_cleaned else 0, "": 1}.get(each.suffix)
+            if rank is not None:
+                found.append(SourceFile(name, rank, each.base_offset))
+    if not found:
+        raise LogDirectoryError(
+            "contains no segment",
+            path=source,
+            remedy="give the directory of a partition, <log directory>/<topic>-<partition>",
+        )
+    return sorted(found, key=lambda each: (each.rank, each.base or 0, each.name))
+
+
+def side_file_facts(files: Files, source: str, *, partition: TopicPartition) -> SideFileFacts:
+    """Read the checkpoints and snapshots; damaged files are reported and ignored."""
+    notes: list[str] = []
+    log_directory = directory_of(source)
+    offsets = {
+        name: _checkpoint(files, f"{log_directory}/{name}", partition, notes)
+        for name in (LOG_START_OFFSETS, CLEANER_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS)
+    }
+    epochs = LeaderEpochCache()
+    try:
+        epochs = LeaderEpochCache(read_epoch_checkpoint(files, f"{source}/{LEADER_EPOCHS}"))
+    except (DamagedFileError, ValueError) as error:
+        notes.append(f"leader epochs are unknown: {error}")
+    parsed = [names.parse_segment_name(name) for name in files.list(source, FileKind.FILE)]
+    snapshots = {
+        each.base_offset
+        for each in parsed
+        if each is not None and each.extension == names.SNAPSHOT and not each.suffix
+    }
+    starts = [
+        *(each.base_offset for each in parsed if each is not None and _is_of_segment(each)),
+        *(each.start_offset for each in epochs.entries[:1]),
+    ]
+    ends = {offsets[RECOVERY_POINTS], offsets[HIGH_WATERMARKS]}
+    return SideFileFacts(
+        min(starts, default=INT64_MAX),
+        offsets[LOG_START_OFFSETS],
+        offsets[CLEANER_OFFSETS],
+        frozenset(ends | snapshots),
+        max(ends),
+        epochs,
+        tuple(notes),
+    )
+
+
+def _is_of_segment(name: names.SegmentName) -> bool:
+    """Return whether a segment has had this file: its log or an index."""
+    return not name.suffix and name.extension != names.SNAPSHOT
+
+
+def _checkpoint(files: Files, path: str, partition: TopicPartition, notes: list[str]) -> int:
+    try:
+        return max(0, read_offset_checkpoint(files, path).get(partition, 0))
+    except DamagedFileError as error:
+        notes.append(str(error))
+        return 0

@@ -1,0 +1,239 @@
+"""Ends of transactions whose markers may be lost with damaged batches.
+
+The records of a transaction are committed, aborted or open by the next marker of their producer. If
+offsets between the records and that marker are lost, another marker may be lost with them:
+
+    an abort in the index        the records are aborted; the marker is rebuilt at its offset
+    no other abort in the index  they are committed, if a marker or a snapshot ends the transaction;
+                                 a commit marker is written to a lost offset if the next marker of
+                                 the producer aborts a later transaction, or if there is none
+    open in a later snapshot     no marker was lost before that snapshot
+    otherwise                    the records are doubtful: the end of their transaction is lost
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from cordwood.core.types import NO_SEQUENCE
+from cordwood.records.batch_builder import BatchFields
+from cordwood.records.control_records import EndTransaction, control_batch
+from cordwood.workbench.salvage.batch_run import TransactionEvent
+from cordwood.workbench.salvage.transaction_evidence import (
+    LostRange,
+    LostRanges,
+    ProducerEvents,
+    TransactionEvidence,
+)
+
+END_IS_LOST: Final = "its transaction's end is lost"
+END_IS_DOUBTFUL: Final = "its transaction's end was found in a damaged range"
+
+
+class RebuiltMarker(NamedTuple):
+    """A marker to write at a lost offset, and the proof of it."""
+
+    offset: int
+    is_commit: bool
+    event: TransactionEvent
+    why: str
+
+    def encoded(self) -> bytearray:
+        """Return the batch of the marker."""
+        event = self.event
+        fields = BatchFields(
+            base_offset=self.offset,
+            partition_leader_epoch=event.leader_epoch,
+            producer_id=event.producer_id,
+            producer_epoch=event.producer_epoch,
+            base_sequence=NO_SEQUENCE,
+        )
+        control = EndTransaction(self.is_commit, event.coordinator_epoch)
+        return control_batch(control, fields, timestamp=event.timestamp)
+
+
+class DoubtfulRecords(NamedTuple):
+    """Records whose transaction is not known, both ends included, and the reason."""
+
+    first: int
+    last: int
+    why: str
+
+
+class TransactionEnds(NamedTuple):
+    """The markers to write, in order, the doubtful records, and transactions without an end.
+
+    `unended` has the first offsets of producers' transactions that stay open for lack of proof.
+    """
+
+    markers: list[RebuiltMarker]
+    doubtful: list[DoubtfulRecords]
+    unended: dict[int, int]
+
+
+class _End(NamedTuple):
+    """The end of a transaction: commit, abort, or None for open; `places` are for its marker.
+
+    `is_shown` is set if the log ends the transaction so without another marker.
+    """
+
+    is_commit: bool | None
+    is_shown: bool
+    places: list[LostRange]
+    why: str = ""
+
+
+def find_ends(
+    events: ProducerEvents, lost: LostRanges, *, evidence: TransactionEvidence
+) -> TransactionEnds:
+    """Return the markers that have to be rebuilt, and the records whose ends are not known."""
+    resolver = EndResolver(lost, evidence)
+    for producer_id in events:
+        resolver.resolve(events.of(producer_id))
+    return resolver.ends()
+
+
+class EndResolver:
+    """The ends of all transactions, producer by producer."""
+
+    def __init__(self, lost: LostRanges, evidence: TransactionEvidence) -> None:
+        self._lost = lost
+        self._evidence = evidence
+        self._markers: dict[int, RebuiltMarker] = {}
+        self._own: list[RebuiltMarker] = []
+        self._doubtful: list[DoubtfulRecords] = []
+        self._unended: dict[int, int] = {}
+
+    def ends(self) -> TransactionEnds:
+        """Return what was found."""
+        markers = [self._markers[offset] for offset in sorted(self._markers)]
+        return TransactionEnds(markers, sorted(self._doubtful), self._unended)
+
+    def resolve(self, events: list[TransactionEvent]) -> None:
+        """Find the end of each transactional batch of one producer."""
+        self._own = []
+        following: TransactionEvent | None = None
+        rivals: list[tuple[TransactionEvent, TransactionEvent | None]] = []
+        for event in reversed(events):
+            if event.is_commit is not None:
+                following = event
+            elif not event.is_doubtful:
+                rivals.append((event, following))
+        coordinator_epoch = min((each.coordinator_epoch for each in events), default=0)
+        # Aborts have their offsets; commits take what is left.
+        for only_aborts in (True, False):
+            for event, marker in reversed(rivals):
+                end = self._end_of(event, marker)
+                if (end is not None and end.is_commit is False) is only_aborts:
+                    after = event._replace(coordinator_epoch=coordinator_epoch)
+                    self._add(after, marker, end)
+
+    def _add(
+        self, event: TransactionEvent, marker: TransactionEvent | None, end: _End | None
+    ) -> None:
+        """Add the marker of an end, or doubtful records."""
+        if end is not None and end.is_shown:
+            if marker is not None and marker.is_doubtful and end.is_commit is not None:
+                self._doubt(event, END_IS_DOUBTFUL)
+            return
+        if end is not None and self._rebuild(event, end):
+            return
+        self._doubt(event, END_IS_LOST)
+        if marker is None:
+            self._unended.setdefault(event.producer_id, event.first)
+
+    def _doubt(self, event: TransactionEvent, why: str) -> None:
+        self._doubtful.append(DoubtfulRecords(event.first, event.last, why))
+
+    def _rebuild(self, event: TransactionEvent, end: _End) -> bool:
+        """Return whether there is, or is now, a marker that ends the transaction."""
+        assert end.is_commit is not None, "an open transaction needs no marker"
+        ranges = [range(each.first, each.last + 1) for each in end.places]
+        for own in self._own:
+            if own.is_commit is end.is_commit and any(own.offset in each for each in ranges):
+                return True
+        for place in end.places:
+            offset = place.last
+            while offset >= place.first and offset in self._markers:
+                offset -= 1
+            if offset >= place.first:
+                self._markers[offset] = RebuiltMarker(offset, end.is_commit, event, end.why)
+                self._own.append(self._markers[offset])
+                return True
+        return False
+
+    # -- one batch
+
+    def _end_of(self, event: TransactionEvent, marker: TransactionEvent | None) -> _End | None:
+        """Return the end of the transaction that a batch is in, None if it is not known."""
+        limit = None if marker is None else marker.first
+        shown = None if marker is None else marker.is_commit
+        lost = self._lost.between(event.last + 1, limit)
+        if not lost:
+            return _End(shown, is_shown=True, places=[])
+        evidence = self._evidence
+        entry = evidence.aborted_with(event.producer_id, event.first)
+        if entry is not None:
+            place = [LostRange(entry.last_offset, entry.last_offset)]
+            is_shown = marker is not None and entry.last_offset == marker.first
+            return _End(
+                is_commit=False, is_shown=is_shown, places=place, why="the transaction index has it"
+            )
+        opened_to, ended_by = self._openings(event, limit)
+        lost = [each for each in lost if each.last >= opened_to]
+        if not lost:
+            return _End(shown, is_shown=True, places=[])
+        if shown:
+            known = all(map(evidence.covers, lost))
+            return _End(is_commit=True, is_shown=True, places=[]) if known else None
+        start = max(event.last + 1, opened_to)
+        return self._hidden_commit(event._replace(last=start - 1), marker, ended_by)
+
+    def _openings(self, event: TransactionEvent, limit: int | None) -> tuple[int, int | None]:
+        """Return up to where snapshots have the transaction open, and the first that has it not."""
+        opened_to = 0
+        for offset, first in self._evidence.openings(event.producer_id, event.last + 1, end=limit):
+            if first is None or first > event.first:
+                return opened_to, offset
+            opened_to = offset
+        return opened_to, None
+
+    def _hidden_commit(
+        self, event: TransactionEvent, marker: TransactionEvent | None, ended_by: int | None
+    ) -> _End | None:
+        """Return the commit whose marker is lost, None if there may be another end.
+
+        The next marker aborts a later transaction, or there is none and a snapshot knows the end.
+        """
+        before = ended_by
+        if marker is not None:
+            entry = self._evidence.aborted_with(event.producer_id, marker.first)
+            if entry is None and ended_by is None:
+                return None
+            if entry is not None and (before is None or entry.first_offset < before):
+                before = entry.first_offset
+        if before is None:
+            return None
+        lost = self._lost.between(event.last + 1, before)
+        if not lost or not all(map(self._evidence.covers, lost)):
+            return None
+        return _End(is_commit=True, is_shown=False, places=lost, why="no index has an abort of it")
+
+
+def doubtful_producers(
+    events: ProducerEvents, markers: Iterable[RebuiltMarker]
+) -> Callable[[int, int], bool]:
+    """Return a predicate: whether a producer has no marker behind an offset.
+
+    A doubtful batch without one would keep its transaction open for ever.
+    """
+    last = {
+        producer_id: max(
+            (each.first for each in events.of(producer_id) if each.is_commit is not None),
+            default=-1,
+        )
+        for producer_id in events
+    }
+    for marker in markers:
+        producer_id = marker.event.producer_id
+        last[producer_id] = max(last.get(producer_id, -1), marker.offset)
+    return lambda producer_id, offset: last.get(producer_id, -1) < offset

@@ -1,0 +1,175 @@
+"""Salvage of a damaged random log in memory, and the oracle that judges the result.
+
+The oracle knows each record, its transaction's state and where it must end up:
+
+    led and unchanged   a whole batch to which the sizes lead is kept as it was
+    unchanged           is kept as it was, or is reported as lost or doubtful
+    kept                has the content and the state of the source, or is doubtful
+    not kept            is reported as lost; nothing that is kept is
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cordwood.core.errors import LogDirectoryError
+from cordwood.core.ports import Ports
+from cordwood.records.batch_stream import batches
+from cordwood.records.control_records import EndTransaction, read_control
+from cordwood.records.record import Record
+from cordwood.records.record_batch import RecordBatch
+from cordwood.storage.files.atomic_write import read_whole
+from cordwood.storage.log_config import LogConfig
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.salvage.salvage import SalvageOptions, salvage
+from cordwood.workbench.salvage.salvage_report import ReportedOffsets, SalvageReport
+from cordwood.workbench.verify.verify import verify
+from tests.adversary.batch_bytes import RecordContent
+from tests.adversary.damages import DamagedLog
+from tests.adversary.random_logs import NAME, RandomLog, WrittenRecord
+
+SOURCE = f"/source/{NAME}"
+SMALL = LogConfig(segment_bytes=2000, segment_index_bytes=1200)
+
+
+class ReadRecord(NamedTuple):
+    """A record of the new log, and its state by the markers behind it."""
+
+    content: RecordContent
+    state: str
+
+
+class Salvaged(NamedTuple):
+    """The records of the new log by offset, the report, and the files."""
+
+    records: dict[int, ReadRecord]
+    report: SalvageReport
+    files: MemoryFiles
+
+
+def files_of(files: dict[str, bytes], beside: dict[str, bytes]) -> MemoryFiles:
+    """Return a file system with the log directory `/source`, and the partition in it."""
+    out = MemoryFiles(VirtualClock())
+    for path, contents in (("/source", beside), (SOURCE, files)):
+        out.make_directory(path)
+        for name, data in contents.items():
+            out.create(f"{path}/{name}").append(data)
+    return out
+
+
+def salvaged(files: MemoryFiles) -> Salvaged | None:
+    """Salvage the partition of a file system; None if it has no readable batch."""
+    ports = Ports(files=files, clock=VirtualClock(), random=SeededRandom(1))
+    try:
+        report = salvage(ports, SOURCE, out="/out", options=SalvageOptions(config=SMALL))
+    except LogDirectoryError as error:
+        if "contains no" in str(error):
+            return None
+        raise
+    return Salvaged(read_records(files, report.path), report, files)
+
+
+def read_records(files: MemoryFiles, path: str) -> dict[int, ReadRecord]:
+    """Return the records of a log and their states, by a plain walk over its batches."""
+    found: dict[int, ReadRecord] = {}
+    opened: dict[int, list[int]] = {}
+    names = sorted(name for name in files.list(path) if name.endswith(".log"))
+    for batch in (each for name in names for each in batches(read_whole(files, f"{path}/{name}"))):
+        if isinstance(batch, RecordBatch) and batch.is_control:
+            state = _state(batch)
+            for offset in opened.pop(batch.producer_id, []):
+                found[offset] = found[offset]._replace(state=state)
+            continue
+        state = "open" if batch.is_transactional else "plain"
+        for record in batch.records():
+            found[record.offset] = ReadRecord(_content(record), state)
+            if batch.is_transactional:
+                opened.setdefault(batch.producer_id, []).append(record.offset)
+    return found
+
+
+def _content(record: Record) -> RecordContent:
+    headers = tuple(
+        (header, None if data is None else bytes(data)) for header, data in record.headers
+    )
+    key, value = (None if each is None else bytes(each) for each in (record.key, record.value))
+    return RecordContent(record.offset, record.timestamp, key, value, headers)
+
+
+def _state(batch: RecordBatch) -> str:
+    control = read_control(next(batch.records()))
+    assert isinstance(control, EndTransaction)
+    return "committed" if control.is_commit else "aborted"
+
+
+def violations(log: RandomLog, damage: DamagedLog) -> list[str]:
+    """Return every way in which the salvage of a damaged log is wrong."""
+    result = salvaged(files_of(damage.files, damage.beside))
+    if result is None:
+        return [
+            f"{each.content.offset} is whole, and nothing was salvaged"
+            for each in log.records
+            if _is_whole(damage, each.batch)
+        ]
+    found = list(_judged(log, damage, result))
+    if verify(result.files, [result.report.path]).is_damaged:
+        found.append("the new log is damaged")
+    return found
+
+
+def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[str]:
+    end = max(log.end, result.report.log_end)
+    lost, doubtful = (
+        offsets_of(each, end) for each in (result.report.lost, result.report.doubtful)
+    )
+    # A segment that is gone below the cleaner's checkpoint looks like what a cleaner removes.
+    gaps = offsets_of(result.report.gaps, log.cleaned_to - 1)
+    for record in log.records:
+        offset = record.content.offset
+        got = result.records.get(offset)
+        is_same = got is not None and got.content == record.content
+        if (
+            got is None
+            and offset not in lost | gaps
+            and not _is_before_start(damage, record, result)
+        ):
+            yield f"{offset} is lost without a report"
+        if got is not None and not is_same and offset not in doubtful:
+            yield f"{offset} is changed without a report: {got}"
+        if is_same and got is not None and got.state != record.state and offset not in doubtful:
+            yield f"{offset} was {record.state} and is {got.state}"
+        if not is_same and _is_whole(damage, record.batch):
+            yield f"{offset} is whole, and the sizes lead to it, but it is {got}"
+    known = {record.content.offset for record in log.records}
+    for offset in sorted(result.records.keys() - known - doubtful):
+        if "segment of a replica" not in damage.kinds:
+            yield f"{offset} was never written"
+    for offset in sorted(lost & result.records.keys()):
+        yield f"{offset} is kept, and reported as lost"
+
+
+def _is_before_start(damage: DamagedLog, record: WrittenRecord, result: Salvaged) -> bool:
+    """Return whether a record may be missing like one that retention has taken.
+
+    It was deleted, or its file is gone and no later file shows that there was one.
+    """
+    offset = record.content.offset
+    is_gone = record.file not in damage.files and offset < result.report.log_start
+    return offset < damage.source.start or is_gone
+
+
+def _is_whole(damage: DamagedLog, number: int) -> bool:
+    """Return whether a batch is unchanged, and sizes lead to it."""
+    batch = damage.source.batches[number]
+    is_touched = damage.is_touched(batch.file, batch.position, batch.end)
+    return not is_touched and batch.file in damage.files and damage.is_led(batch)
+
+
+def offsets_of(ranges: Iterable[ReportedOffsets], end: int) -> set[int]:
+    """Return the offsets of reported ranges, up to the end of the log."""
+    return {
+        offset
+        for each in ranges
+        for offset in range(each.first, min(end if each.last is None else each.last, end) + 1)
+    }

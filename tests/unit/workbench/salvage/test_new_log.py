@@ -1,0 +1,42 @@
+"""Batches are written in sets, with rebuilt markers among them."""
+
+from cordwood.records.batch_stream import batches
+from cordwood.workbench.salvage.batch_run import TransactionEvent, runs_of
+from cordwood.workbench.salvage.new_log import NewContents, record_sets
+from cordwood.workbench.salvage.transaction_ends import RebuiltMarker
+from tests.unit.workbench.salvage_samples import batch, chain_of, harmed, runs_in, transactional
+
+
+def sets(data: bytes, *, max_bytes: int) -> list[int]:
+    (runs,), windows = runs_in({"a": data})
+    contents = NewContents(runs, (), 0, lambda *_: False)
+    found = record_sets(contents, windows, max_bytes=max_bytes)
+    return [len(each) // len(batch()) for each in found]
+
+
+def test_record_sets_respect_the_limits_of_a_segment() -> None:
+    far = 1 << 31
+    data = batch(0) + batch(4) + batch(far) + batch(far + 4)
+
+    assert sets(data, max_bytes=1 << 20) == [2, 2]
+    assert sets(data, max_bytes=150) == [1, 1, 1, 1]
+
+
+def test_rebuilt_markers_are_written_at_their_offsets_and_end_a_set() -> None:
+    (runs,), windows = runs_in({"a": batch(0) + batch(5)})
+    event = TransactionEvent(0, 0, 7, 0, 0, 1000)
+    markers = [RebuiltMarker(offset, is_commit=True, event=event, why="why") for offset in (4, 9)]
+
+    found = record_sets(NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999)
+
+    assert [[each.base_offset for each in batches(data)] for data in found] == [[0, 4], [5, 9]]
+
+
+def test_rebuilt_batch_of_a_transaction_without_an_end_is_in_none() -> None:
+    runs = list(runs_of(chain_of(harmed(transactional(0, 3), 61, 62)).batches))
+    _, windows = runs_in({})
+
+    (data,) = record_sets(NewContents(runs, (), 0, lambda *_: True), windows, max_bytes=9999)
+
+    (only,) = batches(data)
+    assert (only.is_transactional, only.producer_id, only.is_crc_valid()) == (False, -1, True)

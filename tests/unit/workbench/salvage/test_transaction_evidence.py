@@ -1,0 +1,92 @@
+"""Indexes and snapshots prove how transactions ended, unless the log contradicts them."""
+
+import pytest
+
+from cordwood.storage.producers.producer_snapshot import encode_snapshot
+from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
+from cordwood.workbench.salvage.batch_run import TransactionEvent
+from cordwood.workbench.salvage.transaction_evidence import (
+    LostRange,
+    LostRanges,
+    ProducerEvents,
+    TransactionEvidence,
+    read_evidence,
+)
+from tests.unit.workbench.salvage.test_salvage import entries
+from tests.unit.workbench.salvage_samples import SOURCE, batch, directory
+
+ZERO = "00000000000000000000"
+DATA = TransactionEvent(0, 1, 7, 0, 0, 1000)
+LATER = DATA._replace(first=5, last=6)
+ABORT = DATA._replace(first=7, last=7, is_commit=False)
+LOST = LostRanges([LostRange(2, 4)])
+
+
+def evidence(
+    *aborted: tuple[int, int, int], events: tuple[TransactionEvent, ...] = (DATA, LATER, ABORT)
+) -> tuple[TransactionEvidence, list[str]]:
+    """Return the evidence of a transaction index."""
+    contents = {f"{ZERO}.log": batch(0), f"{ZERO}.txnindex": entries(*aborted)}
+    notes: list[str] = []
+    found = ProducerEvents(events)
+    return read_evidence(directory(contents), SOURCE, events=found, lost=LOST, notes=notes), notes
+
+
+def test_index_proves_a_lost_abort_and_that_there_is_no_other() -> None:
+    found, notes = evidence((7, 0, 2), (7, 5, 7))
+
+    assert found.aborted_with(7, 1) == (7, 0, 2, 3)
+    assert found.aborted_with(8, 1) is None
+    assert found.covers(LostRange(3, 4))
+    assert not found.covers(LostRange(8, 9))
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    "aborted",
+    (
+        ((7, 0, 6),),
+        ((7, 6, 7),),
+        ((7, 0, 2),),
+        ((7, 5, 7), (7, 0, 2)),
+        ((-7, 5, 7),),
+        ((8, 5, 7),),
+    ),
+)
+def test_index_that_the_log_contradicts_proves_nothing(
+    aborted: tuple[tuple[int, int, int], ...],
+) -> None:
+    found, _ = evidence(*aborted)
+
+    assert not found.covers(LostRange(3, 4))
+
+
+def test_entry_without_its_transaction_in_the_log_proves_nothing_about_its_range() -> None:
+    found, notes = evidence((9, 3, 3), (7, 5, 7))
+
+    assert notes == []
+    assert found.aborted_with(9, 3) is None
+    assert not found.covers(LostRange(3, 3))
+    assert found.covers(LostRange(4, 4))
+
+
+def test_snapshot_has_the_open_transactions() -> None:
+    state = ProducerStateEntry(7, 0, (), -1, 1000, 5)
+    contents = {f"{ZERO}.log": batch(0), f"{6:020}.snapshot": encode_snapshot([state])}
+    contents[f"{9:020}.snapshot"] = b"damaged"
+
+    found = read_evidence(
+        directory(contents), SOURCE, events=ProducerEvents([DATA]), lost=LOST, notes=[]
+    )
+
+    assert list(found.openings(7, 2, end=None)) == [(6, 5)]
+    assert list(found.openings(8, 2, end=None)) == [(6, None)]
+    assert list(found.openings(7, 2, end=5)) == []
+
+
+def test_lost_ranges_are_found_between_offsets() -> None:
+    lost = LostRanges([LostRange(8, 9), LostRange(2, 4)], cleaned_to=2)
+
+    assert lost.between(3, 9) == [(3, 4), (8, 8)]
+    assert lost.between(5, None) == [(8, 9)]
+    assert [lost.may_lack(offset) for offset in (1, 2, 5)] == [True, True, False]
