@@ -183,7 +183,11 @@ class ClassicGroup:
         self.support.update({each.name for each in protocols})
 
     def replace_static(self, old_id: str, new_id: str) -> ClassicGroupMember:
-        """Give a static member's place to its restarted client."""
+        """Give a static member's place to its restarted client.
+
+        A pending SyncGroup request stays pending under the old id, as in Kafka: the end of its time
+        begins a rebalance, in which the restarted client takes part.
+        """
         member = self.members[old_id].renamed(new_id)
         assert member.instance_id is not None, f"{old_id} is not static"
         self.members = {
@@ -192,9 +196,6 @@ class ClassicGroup:
         }
         self.waiting_joins.pop(old_id, None)
         self.waiting_syncs.pop(old_id, None)
-        if old_id in self.pending_syncs:
-            self.pending_syncs.remove(old_id)
-            self.pending_syncs.add(new_id)
         self.static_members[member.instance_id] = new_id
         if self.leader_id == old_id:
             self.leader_id = new_id

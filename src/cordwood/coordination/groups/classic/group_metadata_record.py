@@ -97,7 +97,7 @@ def apply_value(group: ClassicGroup, value: GroupMetadataValue) -> None:
     for each in value.members:
         group.add(_stored_member(each, value.protocol or "", known.get(each.member_id)))
     group.leader_id = value.leader
-    group.pending_syncs &= group.members.keys()
+    group.pending_syncs -= known.keys() - group.members.keys()
     state = ClassicGroupState.STABLE if group.members else ClassicGroupState.EMPTY
     if state is not group.state:
         group.previous_state, group.state = group.state, state

@@ -121,7 +121,7 @@ def test_static_member_keeps_place_and_leadership_under_its_new_id() -> None:
     assert list(group.members) == ["n", "b"]
     assert group.static_members == {"i": "n"}
     assert group.leader_id == "n"
-    assert group.pending_syncs == {"n"}
+    assert group.pending_syncs == {"a"}
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,23 @@ def test_stable_group_keeps_its_generation() -> None:
     assert new.synced(new.sync()).assignment == b"b"
 
 
+def test_member_that_returns_before_its_sync_keeps_its_place_at_the_end_of_the_time() -> None:
+    harness = ClassicHarness()
+    a, b = static(harness, "a"), static(harness, "b")
+    completing(harness, a, b)
+    a.sync({"a": b"a", "b": b"b"})
+    new = restarted(b)
+    new.joined(new.join())
+
+    for _ in range(7):
+        harness.advance(9_000)
+        codes = a.heartbeat(), new.heartbeat()
+
+    assert codes == (27, 27)
+    assert harness.group.state is ClassicGroupState.PREPARING_REBALANCE
+    assert new.member_id in harness.group.members
+
+
 def test_old_id_is_fenced() -> None:
     harness = ClassicHarness()
     a = static(harness, "a")
