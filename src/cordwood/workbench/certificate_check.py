@@ -28,9 +28,8 @@ from cordwood.records.decoder import Decoder
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.reader.partition_reader import PartitionReader
 from cordwood.storage.reader.path_resolution import open_reader, partition_of
-from cordwood.workbench.record_digest import RecordDigest, digest_records
+from cordwood.workbench.record_digest import RecordDigest, digest_records, open_all_records
 
 _MEMORY_BYTES = 128 << 20
 _IO_BUFFER_BYTES = 4 << 20
@@ -92,16 +91,14 @@ def check_certificate(
     """Compare the partition in a directory with its certificate."""
     digest = _NO_RECORDS
     try:
-        with closing(open_reader(files, path)) as reader:
-            bounds = reader.offsets()
-            start, end = max(certificate.start, bounds.log_start), certificate.end
-            digest = digest_records(
-                reader, start=start, end=min(end, bounds.log_end), decoder=decoder
-            )
+        with closing(open_all_records(files, path)) as reader:
+            first, log_end, _ = reader.offsets()
+            start, end = max(certificate.start, first), min(certificate.end, log_end)
+            digest = digest_records(reader, start=start, end=end, decoder=decoder)
             differences = [
-                *_range_differences(certificate, bounds.log_start, bounds.log_end),
+                *_range_differences(certificate, first, log_end),
                 *_record_differences(certificate, digest),
-                *_key_differences(files, reader, certificate),
+                *_key_differences(files, path, certificate),
             ]
     except BadRecordsError as error:
         differences = [f"the log cannot be read: {error}"]
@@ -128,9 +125,9 @@ def _checked(
     )
 
 
-def _range_differences(certificate: Certificate, log_start: int, log_end: int) -> Iterator[str]:
-    if log_start > certificate.start:
-        yield f"the log begins at offset {log_start}, and the certificate at {certificate.start}"
+def _range_differences(certificate: Certificate, first: int, log_end: int) -> Iterator[str]:
+    if first > certificate.start:
+        yield f"the log begins at offset {first}, and the certificate at {certificate.start}"
     if log_end < certificate.end:
         yield f"the log ends at offset {log_end}, and the certificate at {certificate.end}"
 
@@ -147,19 +144,17 @@ def _record_differences(certificate: Certificate, digest: RecordDigest) -> Itera
         yield f"the SHA-256 of the records differs (certificate: {certificate.sha256})"
 
 
-def _key_differences(
-    files: Files, reader: PartitionReader, certificate: Certificate
-) -> Iterator[str]:
+def _key_differences(files: Files, path: str, certificate: Certificate) -> Iterator[str]:
     """Yield what a verification of the cleaned range alone finds, if its segments are still cut."""
-    partition = partition_of(reader.source.path)
+    partition = partition_of(path)
     if certificate.verified != _ALL_KEYS or partition is None:
         return
-    seen = read_directory_facts(reader, partition=partition, config=LogConfig())
+    with closing(open_reader(files, path)) as reader:
+        seen = read_directory_facts(reader, partition=partition, config=LogConfig())
     options = PassOptions(until=certificate.end)
     plan = plan_directory(seen, assess(seen.facts, 0), now_ms=0, options=options)
     if plan is None or plan.end != certificate.end:
         return
-    path = reader.source.path
     with closing(DirectorySource(files, path)) as source:
         found = verify_alone(
             ReadOptions(source, _IO_BUFFER_BYTES, lambda _: None),

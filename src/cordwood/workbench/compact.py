@@ -50,7 +50,7 @@ from cordwood.storage.reader.path_resolution import (
 from cordwood.workbench.exclusive_log import open_exclusively, partition_named_by
 from cordwood.workbench.key_lookup import count_key_records, find_key_offsets
 from cordwood.workbench.partition_paths import is_log_directory
-from cordwood.workbench.record_digest import RecordDigest, digest_records
+from cordwood.workbench.record_digest import RecordDigest, digest_records, open_all_records
 from cordwood.workbench.topic_settings_lookup import GIVEN, FoundSettings, SettingsFinder
 
 _IO_BUFFER_BYTES: Final = 4 << 20
@@ -232,8 +232,8 @@ def swap_in(
     _checkpoint_clean(ports.files, log, max(cleaning.end, prepared.clean_to))
     salt = ports.random.token(SALT_BYTES)
     sealed = seal_keys(prepared.erased, salt=salt)
-    start = prepared.report.log_start
-    with closing(open_reader(ports.files, log.directory)) as reader:
+    start = prepared.job.plan.segments[0].base_offset
+    with closing(open_all_records(ports.files, log.directory)) as reader:
         digest = digest_records(reader, start=start, end=cleaning.end, decoder=decoder)
     certificate = replace(
         cleaning.certificate,

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from cordwood.core.ports import Files
 from cordwood.records.decoder import Decoder
-from cordwood.storage.reader.partition_reader import PartitionReader
+from cordwood.storage.files.directory_source import DirectorySource
+from cordwood.storage.reader.partition_reader import PartitionCheckpoints, PartitionReader
 from cordwood.workbench.partition_columns import ColumnsRequest, read_partition
 
 if TYPE_CHECKING:
@@ -61,6 +63,14 @@ class DigestBuilder:
         """Return the digest of all rows."""
         whole = sha256(b"".join(stream.digest() for stream in self._streams))
         return RecordDigest(whole.hexdigest(), self.records, self.tombstones)
+
+
+def open_all_records(files: Files, path: str) -> PartitionReader:
+    """Return a reader of a partition from its first segment on, below the log start too.
+
+    A pass rewrites whole segments.
+    """
+    return PartitionReader(DirectorySource(files, path), PartitionCheckpoints)
 
 
 def digest_records(

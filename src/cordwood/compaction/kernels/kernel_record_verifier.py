@@ -47,6 +47,7 @@ from cordwood.compaction.proof.record_checks import (
     StrideResult,
 )
 from cordwood.compaction.proof.violations import KEPT, Violation, Violations
+from cordwood.core.binary import INT64_MAX
 from cordwood.core.types import NO_TIMESTAMP
 from cordwood.records.batch_header import BatchHeader
 from cordwood.records.batch_stream import AnyBatch
@@ -84,7 +85,7 @@ class KernelKeys:
         self._memory_bytes = memory_bytes = max(memory_bytes, _LEAST_BYTES)
         self.words = np.zeros(rows_at.ROWS_WORDS, np.int64)
         self.words[keys_at.V_FIRST_DIRTY] = plan.first_dirty
-        self.words[keys_at.V_IS_SAMPLE] = scope.is_sample
+        self.words[keys_at.V_UNIQUE_FROM] = INT64_MAX if scope.is_sample else plan.log_start
         self.words[at.V_SEED] = signed_word(scope.seed)
         self.words[at.V_CLASSES], self.words[at.V_CHOSEN] = scope.classes - 1, scope.chosen
         self.notes = np.zeros((at.NOTES, at.NOTE_WIDTH), np.int64)

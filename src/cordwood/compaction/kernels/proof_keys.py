@@ -43,7 +43,7 @@ V_MOST_BYTES: Final = 3
 V_FIRST_DIRTY: Final = 4
 V_SUPERSEDED: Final = 5
 V_TOMBSTONES: Final = 6
-V_IS_SAMPLE: Final = 7
+V_UNIQUE_FROM: Final = 7  # clean records from here on are the only ones of their keys
 TABLE_WORDS: Final = 8
 
 #: The fault of a surviving or a removed record; `key_checks` words it.
@@ -138,7 +138,7 @@ def see_left(words: Words, arena: Bytes, entry: int, offset: int) -> int:
         return RIGHT
     if left >= first_dirty:
         return STAYS
-    return RIGHT if words[V_IS_SAMPLE] else TWICE
+    return RIGHT if offset < words[V_UNIQUE_FROM] else TWICE
 
 
 @inlined

@@ -42,6 +42,7 @@ class CleaningPlan:
     `last_records` are those of active producers, by producer id: their batches stay even if they
     become empty, so that the producers can continue. `legacy_horizon_ms` is the delete horizon of
     the old formats (`delete_horizon`). Records of `erased_keys` all go, the last one included.
+    Records below `log_start` may be left in the first segments; no reader gets them.
     """
 
     partition: TopicPartition
@@ -53,6 +54,7 @@ class CleaningPlan:
     config: LogConfig
     last_records: Mapping[int, LastRecord] = field(default_factory=dict)
     erased_keys: frozenset[bytes] = frozenset()
+    log_start: int = 0
 
     @property
     def segments(self) -> tuple[SourceSegment, ...]:

@@ -63,6 +63,7 @@ def build_plan(
         config=facts.config,
         last_records=dict(last_records),
         erased_keys=options.erased_keys,
+        log_start=facts.log_start,
     )
 
 

@@ -40,6 +40,8 @@ _SAME_BITS: Final = {
     TRANSACTIONAL_BIT: "transactional bit",
     CONTROL_BIT: "control bit",
 }
+#: Bits without a meaning; a pass keeps them or clears them.
+_UNUSED_BITS: Final = 0xFF80
 _SAME_IN_RECORDS: Final = ("timestamp", "key", "value", "headers")
 #: An old wrapper has no base offset.
 _SAME_OF_EMPTY: Final = _SAME[1:]
@@ -102,6 +104,9 @@ def _changed_bits(was: BatchHeader, found: BatchHeader, *, is_empty: bool) -> It
         expected, bits = was.attributes & bit, found.attributes & bit
         if expected != bits:
             yield Difference(f"the {words} of a batch has changed", str(expected), str(bits))
+    unused, left = was.attributes & _UNUSED_BITS, found.attributes & _UNUSED_BITS
+    if left not in {0, unused}:
+        yield Difference("unused attribute bits of a batch are set", str(unused), str(left))
     codec = Codec.NONE if is_empty else was.codec_id
     if codec != found.codec_id:
         yield Difference("the codec of a batch has changed", str(codec), str(found.codec_id))

@@ -11,9 +11,9 @@ records come in order, each either surviving or removed:
 Dirty records are those from the first dirty offset on: only they supersede others. So memory holds
 the surviving keys alone, fewer than a pass has to hold, and the algorithm differs from the pass's.
 
-Below the first dirty offset an earlier pass has left one record of each key. Two of them prove that
-the cleaner's checkpoint is wrong. A check of all keys reports that; a check of a sample, as brokers
-make it, cleans on like Kafka.
+From the log start to the first dirty offset an earlier pass has left one record of each key. Two of
+them prove that the cleaner's checkpoint is wrong. A check of all keys reports that. A check of a
+sample, as brokers make it, goes on like Kafka.
 
 An erased key counts as if it had a surviving record beyond all offsets.
 """
@@ -138,16 +138,25 @@ class _KeyState:
 class PlainKeyCheck:
     """The key check with a dictionary: the oracle of the kernels."""
 
-    __slots__ = ("_first_dirty", "_keys", "_room", "scope", "superseded", "tombstones")
+    __slots__ = (
+        "_first_dirty", "_keys", "_log_start", "_room", "scope", "superseded", "tombstones",
+    )  # fmt: skip
 
     def __init__(
-        self, scope: KeyScope, *, first_dirty: int, erased: Collection[bytes], memory_bytes: int
+        self,
+        scope: KeyScope,
+        *,
+        first_dirty: int,
+        erased: Collection[bytes],
+        memory_bytes: int,
+        log_start: int = 0,
     ) -> None:
         self.scope = scope
         self.superseded = 0
         #: Expired tombstones without a later record.
         self.tombstones = 0
         self._first_dirty = first_dirty
+        self._log_start = log_start
         self._room = memory_bytes
         self._keys: dict[bytes, _KeyState] = {}
         for key in erased:
@@ -174,7 +183,7 @@ class PlainKeyCheck:
             return None
         if entry.left >= self._first_dirty:
             return STAYS
-        return None if self.scope.is_sample else TWICE
+        return None if self.scope.is_sample or offset < self._log_start else TWICE
 
     def see_gone(
         self, key: bytes, offset: int, *, is_tombstone: bool, is_expired: bool

@@ -256,6 +256,7 @@ def plain_record_verifier(  # tidy: allow[positional] as `RecordVerifiers` are c
         first_dirty=plan.first_dirty,
         erased=plan.erased_keys,
         memory_bytes=memory_bytes,
+        log_start=plan.log_start,
     )
     return PlainRecordVerifier(keys, violations)
 

@@ -142,7 +142,6 @@ class IndexCheck:
         "_due_at",
         "_fields",
         "_first",
-        "_is_missing",
         "_is_whole",
         "_kind",
         "_latest",
@@ -158,7 +157,6 @@ class IndexCheck:
         self._fields = loaded.fields
         self._kind = kind
         self._first = loaded.first
-        self._is_missing = loaded.is_missing
         #: No damaged range hides a time.
         self._is_whole = True
         self._magic = -1
@@ -250,7 +248,7 @@ class IndexCheck:
             return
         if not state.is_trimmed or state.is_recovered or not (has_entries or self._magic == MAGIC):
             return
-        if not has_entries and (state.is_last or self._is_missing):
+        if not has_entries and state.is_last:
             return
         yield damage(
             self._path,

@@ -108,8 +108,8 @@ def _check(
         if only is None or each.base_offset == only
     ]
     findings = list(check_names(source.path, names, bases=set(bases))) if only is None else []
-    _read(source, PARTITION_METADATA, parse=parse_partition_metadata, findings=findings)
     epochs = _epochs(source, findings)
+    _read(source, PARTITION_METADATA, parse=parse_partition_metadata, findings=findings)
     order = OffsetOrderCheck(epochs, epochs_path=f"{source.path}/{LEADER_EPOCHS}")
     ends, cleaned_to, snapshots = context.ends, checkpoints.cleaned_to, _snapshots(names, only)
     producers = ProducerCheck(

@@ -63,7 +63,7 @@ def test_surviving_record_is_a_violation_when_a_later_one_survives() -> None:
     assert table.see(at.IS_LEFT, b"k", 3) == at.STAYS
     assert table.see(at.IS_LEFT, b"k", 5) == at.RIGHT
     assert table.see(at.IS_LEFT, b"clean", 2) == at.TWICE
-    table.words[at.V_IS_SAMPLE] = 1
+    table.words[at.V_UNIQUE_FROM] = 3
     assert table.see(at.IS_LEFT, b"clean", 2) == at.RIGHT
     assert table.see(at.IS_LEFT, b"erased", 2) == at.STAYS_ERASED
 

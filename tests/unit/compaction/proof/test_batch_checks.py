@@ -129,3 +129,13 @@ def test_a_long_value_is_shown_in_part() -> None:
 
     assert wrong.expected.endswith("…")
     assert len(wrong.expected) < 50
+
+
+def with_unused_bit(data: bytes) -> bytes:
+    return data[:21] + bytes([data[21] ^ 1]) + data[22:]
+
+
+def test_unused_attribute_bits_are_kept_or_cleared() -> None:
+    assert wrongs(with_unused_bit(NOW_IS)) == ["unused attribute bits of a batch are set"]
+    assert wrongs(NOW_IS, before=with_unused_bit(WAS)) == []
+    assert wrongs(with_unused_bit(NOW_IS), before=with_unused_bit(WAS)) == []

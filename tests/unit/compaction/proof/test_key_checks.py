@@ -22,10 +22,16 @@ def keys(
     first_dirty: int = 0,
     erased: tuple[bytes, ...] = (),
     is_sample: bool = False,
+    log_start: int = 0,
 ) -> PlainKeyCheck:
     """Return a key check with surviving records of the key `k` at these offsets."""
-    scope = KeyScope(is_sample=is_sample)
-    known = PlainKeyCheck(scope, first_dirty=first_dirty, erased=erased, memory_bytes=1 << 20)
+    known = PlainKeyCheck(
+        KeyScope(is_sample=is_sample),
+        first_dirty=first_dirty,
+        erased=erased,
+        memory_bytes=1 << 20,
+        log_start=log_start,
+    )
     for offset in left:
         known.learn(b"k", offset)
     return known
@@ -52,6 +58,10 @@ def test_surviving_record_is_a_violation_when_a_later_one_survives() -> None:
 def test_two_clean_records_of_a_key_are_a_violation_unless_a_sample_is_checked() -> None:
     assert keys(3, 5, first_dirty=6).see_left(b"k", 3) == TWICE
     assert keys(3, 5, first_dirty=6, is_sample=True).see_left(b"k", 3) is None
+
+
+def test_records_below_the_log_start_do_not_matter() -> None:
+    assert keys(3, 5, first_dirty=6, log_start=4).see_left(b"k", 3) is None
 
 
 def test_clean_record_may_not_be_removed_for_a_later_clean_record() -> None:

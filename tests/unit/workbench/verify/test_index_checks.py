@@ -171,6 +171,12 @@ def test_time_index_that_a_broker_rebuilds_may_lag() -> None:
     assert (damages(lagging), damages(unindexed)) == ([], [])
 
 
+def test_missing_time_index_is_damage_where_no_broker_rebuilds_it() -> None:
+    files = directory(log=LOG, index=offsets(0, (7, SIZE)), log_20=v2(20))
+
+    assert damages(files) == [(".timeindex", "there are no entries")]
+
+
 def test_log_from_before_time_indexes_has_none() -> None:
     files = directory(log=message(0) + message(1), index=b"", timeindex=b"", log_2=message(2))
 
