@@ -19,8 +19,13 @@ def utf8_as_java(data: bytes) -> bytes:
     try:
         data.decode()
     except UnicodeDecodeError:
-        return data.decode("utf-8", _HANDLER).encode()
+        return text_as_java(data).encode()
     return data
+
+
+def text_as_java(data: bytes) -> str:
+    """Return the String that Java decodes from `data`, with replacement characters."""
+    return data.decode("utf-8", _HANDLER)
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:

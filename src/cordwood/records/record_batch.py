@@ -17,7 +17,7 @@ Offset, length, leader epoch and magic are outside the checksum, so a broker ass
 1. 0 <= base offset, 0 <= last offset delta, and the last offset has 64 bits.
 2. 0 <= count, and at most one record per 7 bytes of uncompressed records.
 3. Each record is valid by itself (`v2_record`): lengths within the batch, fields that fill the
-   record's length exactly, header keys in UTF-8.
+   record's length exactly, no header key null.
 4. Offset deltas begin at 0 or above, increase strictly and end at or below the last offset delta.
    Kafka does not check that, but a log with decreasing offsets cannot be searched.
 5. No bytes remain after the last record, not even in an empty batch.

@@ -7,7 +7,8 @@
     varint   key length, negative for null, then the key
     varint   value length, negative for null, then the value
     varint   number of headers, each:
-        varint   key length, then the key in UTF-8
+        varint   key length, then the key in UTF-8; other bytes are read as Java reads them,
+                 with replacement characters
         varint   value length, negative for null, then the value
 
     example  key k1, value v1, both deltas 0:  14 00 00 00 04 6b31 04 7631 00
@@ -28,6 +29,7 @@ from cordwood.core.binary import (
     read_varlong,
 )
 from cordwood.core.errors import BytesError
+from cordwood.core.java_text import text_as_java
 from cordwood.records.record import NO_HEADERS, Header
 
 #: Attributes, two deltas, two lengths and a count take a byte each, the length before them one.
@@ -148,19 +150,11 @@ def _read_headers(data: Buffer, position: int, end: int) -> tuple[tuple[Header, 
 
 
 def _read_header_key(data: Buffer, position: int, end: int) -> tuple[str, int]:
-    """Read a header's key, which is never null and has to be UTF-8."""
+    """Read a header's key, which is never null."""
     raw, at = read_nullable(data, position, end)
     if raw is None:
         raise BytesError("a null header key", position=position, expected="a key", found="null")
-    try:
-        return raw.decode(), at
-    except UnicodeDecodeError as error:
-        raise BytesError(
-            "a header key that is not UTF-8",
-            position=at - len(raw) + error.start,
-            expected="UTF-8",
-            found=f"0x{raw[error.start]:02x}",
-        ) from error
+    return text_as_java(raw), at
 
 
 def _encode_key(name: str) -> bytes:

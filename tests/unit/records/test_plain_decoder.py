@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.core.errors import CorruptMessageError, InvalidRecordError
-from cordwood.records.batch_builder import BatchBuilder, BatchFields, empty_batch
+from cordwood.records.batch_builder import BatchFields, empty_batch
 from cordwood.records.compression import Codec
 from cordwood.records.decoder import (
     COLUMNS,
@@ -322,17 +322,6 @@ def test_plain_returns_no_row_of_a_batch_with_an_invalid_last_record() -> None:
     assert before == [[b"a"]]
     assert isinstance(error, InvalidRecordError | CorruptMessageError)
     assert (error.position, error.base_offset) == (len(good), 1)
-
-
-def test_plain_rejects_a_header_key_that_is_not_utf8() -> None:
-    builder = BatchBuilder()
-    builder.append(None, b"v", headers=[("kk", b"h")])
-    data = bytes(builder.build())
-    bad = segments.changed(data, data.index(b"kk"), b"\xc3\x28")
-
-    before, error = segments.refused(PLAIN, bad)
-
-    assert (before, error.position, error.base_offset) == ([], 0, 0)
 
 
 def test_plain_rejects_an_unknown_magic() -> None:

@@ -31,6 +31,7 @@ from cordwood.records.kernels.numba_jit import (
     kernel,
     several,
 )
+from cordwood.records.kernels.utf8_text import utf8
 from cordwood.records.kernels.v2_record import (
     R_HEADERS,
     R_KEY,
@@ -44,7 +45,6 @@ from cordwood.records.kernels.v2_record import (
     Record,
     read_record,
     skip,
-    utf8,
     varint,
 )
 from cordwood.records.record import TimestampType

@@ -19,6 +19,7 @@ from cordwood.records.kernels.intrinsics import (
 )
 from cordwood.records.kernels.layout import WIDE
 from cordwood.records.kernels.numba_jit import Bytes, Words, inlined
+from cordwood.records.kernels.utf8_text import put_java_text, utf8
 from cordwood.records.kernels.v2_record import varint
 
 LINE = 2 * WIDE  # of the processor's cache
@@ -74,9 +75,14 @@ def put_headers(source: Bytes, position: int, slab: Bytes, plan: Words, state: W
         row = state[at.F_HEADERS]
         size, position = varint(source, position, end)
         used = state[at.F_HEADER_KEY_BYTES]
-        put(slab, plan[at.P_HEADER_KEY_DATA] + used, source, position, size)
-        store_32(slab, plan[at.P_HEADER_KEY] + 4 * row + 4, used + size)
-        state[at.F_HEADER_KEY_BYTES] = used + size
+        begin = plan[at.P_HEADER_KEY_DATA]
+        if utf8(source, position, position + size) < 0:
+            after = put_java_text(source, position, position + size, slab, begin + used) - begin
+        else:
+            put(slab, begin + used, source, position, size)
+            after = used + size
+        store_32(slab, plan[at.P_HEADER_KEY] + 4 * row + 4, after)
+        state[at.F_HEADER_KEY_BYTES] = after
         size, position = varint(source, position + size, end)
         used = state[at.F_HEADER_VALUE_BYTES]
         if size < 0:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from cordwood.records.kernels.intrinsics import byte_at
 from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.utf8_text import java_text_size
 
 #: End, timestamp delta, offset delta, size and position of the key and of the value; start, count
 #: and bytes of the headers; position of the key's size.
@@ -87,46 +88,11 @@ def skip(position: int, size: int, end: int) -> int:
 
 
 @inlined
-def _continuation(source: Bytes, position: int, end: int) -> tuple[int, int]:
-    """Read what follows the first byte of a UTF-8 sequence: its code point and its size, or 0."""
-    first = byte_at(source, position)
-    size = 0
-    point = 0
-    if 0xC2 <= first < 0xE0:
-        size, point = 2, first & 0x1F
-    elif 0xE0 <= first < 0xF0:
-        size, point = 3, first & 0x0F
-    elif 0xF0 <= first < 0xF5:
-        size, point = 4, first & 0x07
-    if size > end - position:
-        return 0, 0
-    for at in range(position + 1, position + size):
-        byte = byte_at(source, at)
-        if byte & 0xC0 != 0x80:
-            return 0, 0
-        point = point << 6 | byte & 0x3F
-    return point, size
-
-
-@inlined
-def utf8(source: Bytes, position: int, end: int) -> int:
-    """`end` when the bytes up to there are UTF-8 as Python and Arrow want it, else -1."""
-    while position < end:
-        if byte_at(source, position) < 0x80:
-            position += 1
-            continue
-        point, size = _continuation(source, position, end)
-        is_surrogate = 0xD800 <= point < 0xE000
-        is_overlong = (size == 3 and point < 0x800) or (size == 4 and point < 0x10000)
-        if size == 0 or is_surrogate or is_overlong or point > 0x10FFFF:
-            return -1
-        position += size
-    return end
-
-
-@inlined
 def walk_headers(source: Bytes, position: int, stop: int) -> tuple[int, int, int]:
-    """Check every header of a record: where they end (-1 when unsound), their count and bytes."""
+    """Check every header of a record: where they end (-1 when unsound), their count and bytes.
+
+    Keys count with the bytes of their text in Java.
+    """
     count, position = varint(source, position, stop)
     if count < 0 or position < 0 or count > stop - position:
         return -1, 0, 0
@@ -134,13 +100,14 @@ def walk_headers(source: Bytes, position: int, stop: int) -> tuple[int, int, int
     for _ in range(count):
         key_size, position = varint(source, position, stop)
         key_end = skip(position, key_size, stop)
-        if key_size < 0 or key_end < 0 or utf8(source, position, key_end) < 0:
+        if key_size < 0 or key_end < 0:
             return -1, 0, 0
+        size += java_text_size(source, position, key_end)
         value_size, position = varint(source, key_end, stop)
         position = skip(position, value_size, stop)
         if position < 0:
             return -1, 0, 0
-        size += key_size + max(value_size, 0)
+        size += max(value_size, 0)
     return position, count, size
 
 

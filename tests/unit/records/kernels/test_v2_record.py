@@ -17,7 +17,6 @@ from cordwood.records.kernels.v2_record import (
     R_VALUE_SIZE,
     read_record,
     skip,
-    utf8,
     varint,
     varlong,
     walk_headers,
@@ -81,39 +80,6 @@ def test_skip_ends_within_the_available_bytes(size: int, after: int) -> None:
     assert skip(3, size, 10) == after
 
 
-@pytest.mark.parametrize(
-    "text", ("", "plain", "é", "\u07ff\u0800", "\ud7ff\ue000\uffff", "\U00010000\U0010ffff")
-)
-def test_utf8_accepted_by_python_is_valid(text: str) -> None:
-    data = text.encode()
-
-    assert utf8(source_of(data), 0, len(data)) == len(data)
-
-
-@pytest.mark.parametrize(
-    "data",
-    (
-        b"\x80",
-        b"\xc0\x80",
-        b"\xc1\xbf",
-        b"\xc3",
-        b"\xc3\x28",
-        b"\xe0\x9f\xbf",
-        b"\xed\xa0\x80",
-        b"\xe2\x82",
-        b"\xf0\x8f\xbf\xbf",
-        b"\xf4\x90\x80\x80",
-        b"\xf5\x80\x80\x80",
-        b"\xff",
-    ),
-)
-def test_utf8_rejected_by_python_is_invalid(data: bytes) -> None:
-    with pytest.raises(UnicodeDecodeError):
-        data.decode()
-
-    assert utf8(source_of(b"a" + data), 0, 1 + len(data)) == -1
-
-
 def test_headers_are_counted_with_their_bytes() -> None:
     data = record()
     found = read_record(source_of(data), 0, len(data))
@@ -121,6 +87,12 @@ def test_headers_are_counted_with_their_bytes() -> None:
     after, count, size = walk_headers(source_of(data), found[R_TAIL], len(data))
 
     assert (after, count, size) == (len(data), 2, 4)
+
+
+def test_header_keys_that_are_not_utf8_count_as_their_text_in_java() -> None:
+    data = b"\x02\x04\xff\xfe\x04ab"
+
+    assert walk_headers(source_of(data), 0, len(data)) == (len(data), 1, 6 + 2)
 
 
 @pytest.mark.parametrize(
