@@ -38,6 +38,7 @@ from typing import Final, NamedTuple, TypeAlias
 import cordwood
 from benchmarks.bombs.compressed_batch import compressed_batch
 from benchmarks.bombs.coordination import CoordinationSite, coordination_bombs
+from benchmarks.bombs.descriptions import creation_of, descriptions_of
 from benchmarks.bombs.requests import TOPIC, Bomb, bombs, frame
 from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import KAFKA, Peer, kafka, ours
@@ -46,11 +47,6 @@ from benchmarks.stalls.latency_file import is_written_to, latencies
 from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.large_messages import MOST_ELEMENTS
 from cordwood.protocol.apis import api_of
-from cordwood.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from cordwood.protocol.messages.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-)
 from cordwood.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from cordwood.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -262,8 +258,8 @@ def _sessions(target: Target, options: Options) -> None:
 
 def _unread(target: Target, options: Options) -> None:
     """Responses of the configurations of many topics, and of the same broker many times."""
-    bomb_of_topics = frame(_descriptions_of(_TOPIC_RESOURCE, _described_topics(options)), 4)
-    bomb_of_broker = frame(_descriptions_of(_BROKER, ["1"] * 300), 4)
+    bomb_of_topics = frame(descriptions_of(_TOPIC_RESOURCE, _described_topics(options)), 4)
+    bomb_of_broker = frame(descriptions_of(_BROKER, ["1"] * 300), 4)
     with ExitStack() as stack:
         for number in range(_CONNECTIONS):
             connection = stack.enter_context(target.connect())
@@ -274,29 +270,6 @@ def _unread(target: Target, options: Options) -> None:
 
 def _described_topics(options: Options) -> list[str]:
     return [f"{TOPIC}-{number}" for number in range(options.elements // 100)]
-
-
-def _creation_of(topics: Sequence[str]) -> CreateTopicsRequest:
-    return CreateTopicsRequest(
-        topics=[
-            CreatableTopic(
-                name=each, num_partitions=1, replication_factor=1, assignments=[], configs=[]
-            )
-            for each in topics
-        ],
-        timeout_ms=_PATIENCE_S * 1_000,
-    )
-
-
-def _descriptions_of(kind: int, names: Sequence[str]) -> DescribeConfigsRequest:
-    """Return the request for the largest description of each resource."""
-    resources = [
-        DescribeConfigsResource(resource_type=kind, resource_name=each, configuration_keys=None)
-        for each in names
-    ]
-    return DescribeConfigsRequest(
-        resources=resources, include_synonyms=True, include_documentation=True
-    )
 
 
 def _send_some(connection: socket.socket, data: bytes) -> None:
@@ -386,7 +359,7 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
         target = Target(peer, peer.folder / "pings")
         target.warm_up()
         if part == "unread":
-            target.throw(frame(_creation_of(_described_topics(options)), 5))
+            target.throw(frame(creation_of(_described_topics(options)), 5))
         if part == COORDINATED:
             target.site = CoordinationSite(
                 peer.port, partitions=options.partitions, groups=options.partitions // 10

@@ -5,8 +5,8 @@ keeps their memory, also the free ranges between buffers that are still in use. 
 works, that memory serves the next requests. When it is quiet and has grown, a worker gives the
 memory back: a few milliseconds for 100 MiB.
 
-A broker makes no full garbage collection while it works (`process_tuning`). Objects in cycles, of
-which it has next to none, are freed in the first quiet moment of each hour.
+A broker makes no full garbage collection while it works (`process_tuning`). Objects in cycles are
+freed before memory is given back, and in the first quiet moment of each hour.
 """
 
 import ctypes
@@ -20,8 +20,8 @@ from cordwood.broker.process.process_tuning import collect_all
 from cordwood.core.ports import Lane, Worker
 
 CHECK_MS: Final = 5_000
-#: The processor time between two checks with which a broker counts as quiet.
-QUIET_S: Final = 0.5
+#: The processor time between two checks with which a broker counts as quiet: a fifth of one.
+QUIET_S: Final = 1.0
 #: The checks from one full collection to the next: an hour of them.
 CHECKS_PER_COLLECTION: Final = 720
 #: The growth of the resident memory after which it is worth a trim.
@@ -60,10 +60,11 @@ class FreedMemory:
         self._checks += 1
         if self._used_s - before_s >= QUIET_S:
             return
-        if self._checks >= CHECKS_PER_COLLECTION:
+        has_grown = resident > self._floor + GROWTH_BYTES
+        if has_grown or self._checks >= CHECKS_PER_COLLECTION:
             self._checks = 0
             process.collect()
-        if resident > self._floor + GROWTH_BYTES:
+        if has_grown:
             # The memory that a trim leaves is in use. If it leaves less, the next check sees it.
             self._floor = resident
             self._worker.submit(process.trim, lane=Lane.BACKGROUND)
