@@ -15,7 +15,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def _no_ends(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(salvage, "find_ends", lambda *_: TransactionEnds([], [], {}))
+    patch.setattr(salvage, "find_ends", lambda *_, **__: TransactionEnds([], [], {}))
 
 
 def _opposite_markers(patch: pytest.MonkeyPatch) -> None:

@@ -198,7 +198,8 @@ def _renumber(
     is_last = stop == len(found) and after is None and is_led
     if any(batch.header.magic != MAGIC for batch in found[start:stop]):
         return
-    if stop - start == len(found) and end != after and end not in marks:
+    is_all = stop - start == len(found) and found[start].offset < before
+    if is_all and end != after and end not in marks:
         return  # the name of the file may be wrong as well
     if end != after and not (is_last and (end in marks or _goes_back(found, start, before))):
         return
@@ -313,13 +314,19 @@ def _is_within(batch: SalvagedBatch, low: int, high: int | None) -> bool:
 def _longest_chain(found: Sequence[SalvagedBatch], bounds: FileBounds) -> Collection[int]:
     """Return the indexes of the longest ascending chain of batches.
 
-    Batches beyond the next file's base offset are excluded, unless they are half of all or more.
+    Batches below the file's base offset, and beyond the next file's or the reach of a segment, are
+    excluded, unless they are more than half of all.
     """
     numbers = [batch.last_offset for batch in found]
+    low = bounds.base or 0
+    high = low + INT32_MAX + 1 if bounds.base is not None else None
     if bounds.following is not None:
-        within = [number if number < bounds.following else -1 for number in numbers]
-        if within.count(-1) * 2 < len(within):
-            numbers = within
+        high = bounds.following if high is None else min(high, bounds.following)
+    within = [
+        number if low <= number and (high is None or number < high) else -1 for number in numbers
+    ]
+    if within.count(-1) * 2 <= len(within):
+        numbers = within
     return _longest_ascending(numbers)
 
 
@@ -365,6 +372,20 @@ def _surrounding_offsets(
 
 
 def _correct_epochs(
+    batches: list[SalvagedBatch], epoch_for: Callable[[Offset], LeaderEpoch | None]
+) -> list[SalvagedBatch]:
+    """Correct the epochs; a doubtful batch gets that of its predecessor."""
+    trusted = [index for index, batch in enumerate(batches) if not batch.is_doubtful]
+    corrected = _correct_trusted_epochs([batches[index] for index in trusted], epoch_for)
+    for index, batch in zip(trusted, corrected, strict=True):
+        batches[index] = batch
+    for index in range(1, len(batches)):
+        if batches[index].is_doubtful:
+            batches[index] = batches[index]._replace(epoch=batches[index - 1].epoch)
+    return batches
+
+
+def _correct_trusted_epochs(
     batches: list[SalvagedBatch], epoch_for: Callable[[Offset], LeaderEpoch | None]
 ) -> list[SalvagedBatch]:
     """Correct the epochs that are below or above those of both neighbours."""

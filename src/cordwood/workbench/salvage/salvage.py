@@ -185,7 +185,7 @@ def _read_files(
     """Read the files, without the segments that an undamaged `.swap` file was about to replace."""
     contents = _Contents([], [], [], [])
     bases = sorted({each.base for each in found if each.base is not None and each.rank < 2})
-    following = dict(zip(bases, [*bases[1:], None], strict=True))
+    following: dict[int, int | None] = dict(zip(bases, [*bases[1:], None], strict=False))
     covered = range(0)
     for file in found:
         if file.rank and file.base is not None and file.base in covered:

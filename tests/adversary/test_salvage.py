@@ -1,0 +1,61 @@
+"""Salvage of random logs with random damage, judged by an oracle in plain Python.
+
+`CORDWOOD_SOAK=1` tries 100,000 logs. A violation names the seed, which repeats it.
+"""
+
+import os
+from collections import Counter
+from itertools import islice
+from typing import Final
+
+import pytest
+
+from tests.adversary.damages import DAMAGES, damaged
+from tests.adversary.random_logs import random_log
+from tests.adversary.salvage_mistakes import MISTAKES
+from tests.adversary.salvage_oracle import files_of, salvaged, violations
+
+SOAK: Final = os.environ.get("CORDWOOD_SOAK") == "1"
+LOGS: Final = 100_000 if SOAK else 2_000
+PARTS: Final = 4
+#: Logs within which a planted mistake has to be found.
+MOST: Final = 800
+
+pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(20_000 if SOAK else 300)]
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_salvage_of_damaged_random_logs_is_right(part: int) -> None:
+    injected: Counter[str] = Counter()
+
+    for seed in range(part, LOGS, PARTS):
+        log = random_log(seed)
+        damage = damaged(log, 1)
+        injected.update(damage.kinds)
+
+        assert violations(log, damage) == [], f"log {seed}, {damage.kinds}"
+
+    assert injected.keys() == DAMAGES.keys()
+
+
+def test_salvage_of_undamaged_random_logs_finds_nothing() -> None:
+    for seed in range(LOGS // 10):
+        log = random_log(seed)
+        result = salvaged(files_of(log.files, log.beside))
+
+        assert result is not None
+        report = result.report
+        assert (report.lost, report.doubtful, report.mended, report.notes) == ((),) * 4, seed
+        assert {each.content: each.state for each in log.records} == dict(
+            result.records.values()
+        ), seed
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_oracle_finds_a_planted_mistake(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    MISTAKES[mistake](monkeypatch)
+
+    logs = map(random_log, range(MOST))
+    found = (violations(log, damaged(log, 1)) for log in logs)
+
+    assert list(islice(filter(None, found), 1)), "no violation"
