@@ -52,6 +52,7 @@ class ProducerCheck:
         "_aborted",
         "_complete_from",
         "_directory",
+        "_ended_at",
         "_findings",
         "_first_offset",
         "_last",
@@ -71,6 +72,8 @@ class ProducerCheck:
         self._findings: list[VerifyFinding] = []
         self._last: dict[int, LastProducedBatch] = {}
         self._open = OpenTransactions()
+        #: The last marker of each producer.
+        self._ended_at: dict[int, int] = {}
         self._aborted = TransactionIndexCheck(log_start=log_start, unsynced_from=unsynced_from)
         self._complete_from = self._thinned_to = 0
         self._first_offset = 0
@@ -192,10 +195,13 @@ class ProducerCheck:
         if last is not None and batch.producer_epoch > last.epoch:
             del self._last[producer_id]
         seen = self._open.end(producer_id)
+        offset, ended_at = batch.last_offset, self._ended_at.get(producer_id, -1)
+        self._ended_at[producer_id] = offset
         if not marker.is_commit:
-            offset = batch.last_offset
             stable = self._open.stable_offset(offset + 1)
-            self._aborted.add(AbortMarker(producer_id, offset, seen, stable, self._complete_from))
+            self._aborted.add(
+                AbortMarker(producer_id, offset, seen, stable, self._complete_from, ended_at)
+            )
 
     def _set_last(self, batch: CheckedBatch) -> None:
         delta = batch.last_offset - batch.base_offset

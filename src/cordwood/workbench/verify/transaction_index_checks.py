@@ -78,7 +78,8 @@ def load_transaction_index(
 class AbortMarker(NamedTuple):
     """An ABORT marker and what the log shows of its transaction; None if all data are gone.
 
-    The log has all batches from `complete_from` on.
+    The log has all batches from `complete_from` on. `ended_at` is the marker of the producer before
+    this one, -1 without one: the transaction begins behind it.
     """
 
     producer_id: int
@@ -86,6 +87,7 @@ class AbortMarker(NamedTuple):
     seen: SeenTransaction | None
     stable_offset: int
     complete_from: int
+    ended_at: int = -1
 
     @property
     def entry(self) -> AbortedTxn | None:
@@ -102,8 +104,11 @@ class AbortMarker(NamedTuple):
             return False
         first = INT64_MAX if self.seen is None else self.seen.first_offset
         limit = self.complete_from
-        return _is_same_or_gone(entry.first_offset, first, limit) and _is_same_or_gone(
-            entry.last_stable_offset, self.stable_offset, limit
+        is_first = entry.first_offset > self.ended_at
+        return (
+            is_first
+            and _is_same_or_gone(entry.first_offset, first, limit)
+            and _is_same_or_gone(entry.last_stable_offset, self.stable_offset, limit)
         )
 
     def needs_entry(self, log_start: int) -> bool:
@@ -214,7 +219,7 @@ class TransactionIndexCheck:
 
 def _is_same_or_gone(found: int, seen: int, complete_from: int) -> bool:
     """Return whether an offset is the one that was seen, or an earlier one that may be gone."""
-    return found == seen or (found < seen and found < complete_from)
+    return found == seen or 0 <= found < min(seen, complete_from)
 
 
 def _entry_text(entry: AbortedTxn | None) -> str:

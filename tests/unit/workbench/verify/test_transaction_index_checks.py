@@ -5,6 +5,7 @@ import pytest
 from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.transaction_index import AbortedTxn, TransactionIndex
 from cordwood.testing.memory_files import MemoryFiles
+from cordwood.workbench.verify.transaction_index_checks import AbortMarker
 from tests.unit.storage.log_samples import batch, marker, produced
 from tests.unit.storage.reader_samples import directory, harm, name, put
 from tests.unit.workbench.verified import damages, notes
@@ -100,3 +101,10 @@ def test_entry_behind_the_end_is_a_note_after_a_crash(
 
     assert found(files) == ([ABORTED] if is_damage else [])
     assert len(notes(files)) == 1 + (not is_damage)
+
+
+@pytest.mark.parametrize(("first", "is_damage"), ((4, True), (-5, True), (5, False)))
+def test_entry_begins_behind_the_marker_before_it(first: int, *, is_damage: bool) -> None:
+    marker_of = AbortMarker(7, 9, None, 10, complete_from=8, ended_at=4)
+
+    assert marker_of.is_borne_out(AbortedTxn(7, first, 9, 10)) is not is_damage
