@@ -107,7 +107,7 @@ class Options:
 SMALL: Final = Options(
     elements=2_000, partitions=200, frame_bytes=_MIB, expanded_bytes=_MIB, is_alone=True
 )
-FULL: Final = Options(elements=MOST_ELEMENTS - 1_000, partitions=10_000, rest_s=12)
+FULL: Final = Options(elements=MOST_ELEMENTS - 1_000, partitions=10_000, rest_s=20)
 
 
 class Verdict(NamedTuple):
