@@ -56,11 +56,10 @@ class HeterogeneousAssignment:
         for index, member_id in enumerate(self._member_ids):
             member = self._spec.members[member_id]
             for topic_id in member.topic_ids & member.assigned.keys():
-                count = len(self._owners[topic_id])
-                for partition in member.assigned[topic_id]:
-                    # A classic member has partitions by name: its topic may be another one now.
-                    if partition < count:
-                        self._give(topic_id, partition, index)
+                # A classic member has partitions by name: its topic may be another one now.
+                existing = range(len(self._owners[topic_id]))
+                for partition in filter(existing.__contains__, member.assigned[topic_id]):
+                    self._give(topic_id, partition, index)
 
     def _assign_free(self) -> None:
         for topic_id in self._sorted(self._subscribers):
