@@ -1,7 +1,8 @@
 """Answers and records of groups are Kafka 4.3's, for seeded random requests.
 
 Each seed is one group: of the classic protocol, of the consumer protocol, or with members of both,
-which convert the group again and again. A running Kafka and a shard get the same requests in all
+which convert the group again and again. Other seeds have short timeouts, changes of topics and of
+group configs, and commits in transactions. A running Kafka and a shard get the same requests in all
 versions, several of which wait at a time. Members have the same ids in both. Times are left out,
 and so is the order that Kafka takes from hash maps.
 
@@ -11,6 +12,8 @@ A seed that meets a listed difference (docs/quirks.md) ends there, and another o
 import os
 import random
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
 from typing import Final, Protocol
 
 import pytest
@@ -20,14 +23,20 @@ from tests.interop.kafka_harness.classic_script import ClassicScript
 from tests.interop.kafka_harness.consumer_script import ConsumerScript
 from tests.interop.kafka_harness.group_twins import GroupTwins
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.life_scripts import (
+    ChangingConsumerScript,
+    ExpiringClassicScript,
+)
 from tests.interop.kafka_harness.mixed_script import MixedScript
 from tests.interop.kafka_harness.oracle import Oracle
+from tests.interop.kafka_harness.ordered_changes import LiveTopic
 from tests.interop.kafka_harness.ordered_kafka import SETTINGS, OrderedKafka
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 FACTOR: Final = 20 if os.environ.get("CORDWOOD_SOAK") == "1" else 1
 REQUESTS: Final = 70
+LIFE_REQUESTS: Final = 40
 ATTEMPTS: Final = 20
 
 
@@ -65,15 +74,37 @@ def test_groups_of_both_protocols_are_kafkas(kafka: OrderedKafka, seed: int) -> 
     run(kafka, f"mixed-{seed}", MixedScript)
 
 
+@pytest.mark.parametrize("seed", range(8 * FACTOR))
+def test_classic_groups_whose_members_expire_are_kafkas(kafka: OrderedKafka, seed: int) -> None:
+    run(kafka, f"expiring-{seed}", ExpiringClassicScript, requests=LIFE_REQUESTS)
+
+
+@pytest.mark.parametrize("seed", range(12 * FACTOR))
+def test_consumer_groups_whose_topics_and_configs_change_are_kafkas(
+    kafka: OrderedKafka, seed: int
+) -> None:
+    with closing(LiveTopic(kafka)) as topic:
+        run(
+            kafka,
+            f"changing-{seed}",
+            partial(ChangingConsumerScript, topic),
+            requests=LIFE_REQUESTS,
+        )
+
+
 def run(
-    kafka: OrderedKafka, seed: str, script_of: Callable[[GroupTwins, random.Random], Script]
+    kafka: OrderedKafka,
+    seed: str,
+    script_of: Callable[[GroupTwins, random.Random], Script],
+    *,
+    requests: int = REQUESTS,
 ) -> None:
     """Send the requests of a seed, or of one in its place, and compare answers and records."""
     differences = list[str]()
     for attempt in range(ATTEMPTS):
         twins = GroupTwins(kafka, f"{seed}-{attempt}")
         script = script_of(twins, random.Random(twins.group_id))
-        for _ in range(REQUESTS):
+        for _ in range(requests):
             if not twins.difference:
                 script.step()
         twins.finish()

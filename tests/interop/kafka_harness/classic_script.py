@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from cordwood.coordination.groups.consumer.conversion.consumer_protocol import read_assignment
 from cordwood.core.errors import BytesError
@@ -41,7 +41,7 @@ from cordwood.protocol.messages.sync_group import (
 )
 from cordwood.protocol.schema import Response
 from tests.interop.kafka_harness.group_twins import GroupTwins
-from tests.interop.kafka_harness.ordered_kafka import COUNTS
+from tests.interop.kafka_harness.ordered_kafka import COUNTS, SHORTEST_SESSION_MS
 
 TIMEOUT_MS: Final = 300_000
 SHORTEST_STATIC: Final = {"join": 5, "sync": 3, "heartbeat": 3, "leave": 3, "commit": 7}
@@ -73,6 +73,16 @@ class ClassicClient:
     waits_for: str = ""
 
 
+class Timeouts(NamedTuple):
+    """A short timeout of sessions, and those of rebalances.
+
+    A member with a short session has joined before: a new one has another timeout, of five minutes.
+    """
+
+    session_ms: int
+    rebalance_ms: Sequence[int]
+
+
 class ClassicScript:
     """The clients of one seed."""
 
@@ -83,7 +93,9 @@ class ClassicScript:
         *,
         clients: Sequence[int] = (2, 3, 4, 5, 6, 8),
         protocol_type: str = "consumer",
+        timeouts: Timeouts | None = None,
     ) -> None:
+        self._timeouts = timeouts or Timeouts(TIMEOUT_MS, (TIMEOUT_MS, 2 * TIMEOUT_MS))
         self._twins = twins
         self._random = source
         self._protocol_type = protocol_type
@@ -129,8 +141,8 @@ class ClassicScript:
         version = self._version("join", 9, client)
         request = JoinGroupRequest(
             group_id=self._twins.group_id,
-            session_timeout_ms=self._rarely(5_000, TIMEOUT_MS),
-            rebalance_timeout_ms=self._random.choice([TIMEOUT_MS, 2 * TIMEOUT_MS]),
+            session_timeout_ms=self._rarely(SHORTEST_SESSION_MS - 1, self._session_ms(client)),
+            rebalance_timeout_ms=self._random.choice(self._timeouts.rebalance_ms),
             member_id=self._rarely("unknown", client.member_id),
             group_instance_id=self._instance_id(client, "join", version),
             protocol_type=self._rarely("connect", self._protocol_type),
@@ -281,6 +293,12 @@ class ClassicScript:
 
     def _rarely(self, unusual: T, usual: T) -> T:
         return unusual if self._random.random() < 0.03 else usual
+
+    def _session_ms(self, client: ClassicClient) -> int:
+        short_ms = self._timeouts.session_ms
+        if short_ms == TIMEOUT_MS or not client.member_id or self._random.random() < 0.7:
+            return TIMEOUT_MS
+        return short_ms
 
     def _version(self, name: str, newest: int, client: ClassicClient) -> int:
         first = {"commit": 2}.get(name, 0)

@@ -72,12 +72,20 @@ class ConsumerScript:
     """The clients of one seed."""
 
     def __init__(
-        self, twins: GroupTwins, source: random.Random, *, clients: Sequence[int] = (3, 5, 7)
+        self,
+        twins: GroupTwins,
+        source: random.Random,
+        *,
+        clients: Sequence[int] = (3, 5, 7),
+        names: Sequence[list[str]] = NAMES,
+        rebalance_ms: Sequence[int] = (LONG_MS, 2 * LONG_MS),
     ) -> None:
+        self._names = names
+        self._rebalance_ms = rebalance_ms
         self._twins = twins
         self._random = source
         self._topics = {each.name: each for each in twins.kafka.topics}
-        self._has_regexes = source.random() < 0.4
+        self._has_regexes = source.random() < 0.4 and names is NAMES
         self._rack = source.choice([None, None, "r1"])
         instances = {"D": "i1", "E": "i2", "F": "i1", "G": "i3"}
         members = "ABCDEFG"[: source.choice(clients)]
@@ -105,7 +113,7 @@ class ConsumerScript:
 
     def join(self, client: ConsumerClient) -> None:
         regex = self._regex(client, bad=True)
-        names: list[str] | None = self._random.choice(NAMES)
+        names: list[str] | None = self._random.choice(self._names)
         if regex and self._random.random() < 0.6:
             names = None
         request = ConsumerGroupHeartbeatRequest(
@@ -113,7 +121,7 @@ class ConsumerScript:
             member_id=client.member_id,
             member_epoch=JOIN_EPOCH,
             instance_id=self._rarely("", client.instance_id),
-            rebalance_timeout_ms=self._rarely(-1, self._random.choice([LONG_MS, 2 * LONG_MS])),
+            rebalance_timeout_ms=self._rarely(-1, self._random.choice(self._rebalance_ms)),
             subscribed_topic_names=self._rarely(None, names),
             subscribed_topic_regex=regex,
             topic_partitions=self._rarely(None, []),
@@ -131,7 +139,7 @@ class ConsumerScript:
             member_id=client.member_id,
             member_epoch=JOIN_EPOCH,
             rebalance_timeout_ms=LONG_MS,
-            subscribed_topic_names=self._random.choice(NAMES),
+            subscribed_topic_names=self._random.choice(self._names),
             topic_partitions=[],
         )
         self._beat(client, self._random.choice([0, 0, 0, 1]), request)
@@ -148,14 +156,24 @@ class ConsumerScript:
             member_epoch=client.epoch,
             instance_id=client.instance_id if self._random.random() < 0.8 else None,
             topic_partitions=owned,
-            rebalance_timeout_ms=LONG_MS if is_full else -1,
+            rebalance_timeout_ms=self._rebalance_ms[0] if is_full else -1,
         )
         self._beat(client, self._random.choice([0, 1, 1]), request)
+
+    def keep_alive(self, client: ConsumerClient) -> None:
+        """Send a heartbeat without a change."""
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=self._twins.group_id,
+            member_id=client.member_id,
+            member_epoch=client.epoch,
+            instance_id=client.instance_id,
+        )
+        self._beat(client, 1, request)
 
     def subscribe(self, client: ConsumerClient) -> None:
         """Send a heartbeat with another subscription."""
         regex = self._regex(client, bad=False)
-        names = None if regex and self._random.random() < 0.5 else self._random.choice(NAMES)
+        names = None if regex and self._random.random() < 0.5 else self._random.choice(self._names)
         request = ConsumerGroupHeartbeatRequest(
             group_id=self._twins.group_id,
             member_id=client.member_id,
@@ -164,7 +182,7 @@ class ConsumerScript:
             topic_partitions=self._owned(client),
             subscribed_topic_names=names,
             subscribed_topic_regex=regex,
-            rebalance_timeout_ms=self._random.choice([-1, LONG_MS]),
+            rebalance_timeout_ms=self._random.choice([-1, self._rebalance_ms[0]]),
             server_assignor=self._random.choice(ASSIGNORS),
         )
         self._beat(client, 1, request)

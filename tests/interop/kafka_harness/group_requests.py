@@ -26,6 +26,10 @@ from cordwood.protocol.messages.list_groups import ListGroupsRequest, ListGroups
 from cordwood.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from cordwood.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from cordwood.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from cordwood.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
 from cordwood.protocol.schema import Request, Response
 from tests.interop.kafka_harness.comparable_groups import comparable_response
 from tests.interop.kafka_harness.group_log import plain_assignment
@@ -44,6 +48,7 @@ CALLS: Final[Mapping[type[Request], tuple[type[Response], str]]] = {
     OffsetCommitRequest: (OffsetCommitResponse, "offset_commit"),
     OffsetFetchRequest: (OffsetFetchResponse, "offset_fetch"),
     SyncGroupRequest: (SyncGroupResponse, "sync_group"),
+    TxnOffsetCommitRequest: (TxnOffsetCommitResponse, "txn_offset_commit"),
 }
 
 OnAnswer: TypeAlias = Callable[[Response], None]

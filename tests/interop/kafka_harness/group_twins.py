@@ -9,9 +9,11 @@ each request, since it decides which one becomes the leader.
 """
 
 import time
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
 from cordwood.coordination.outcome import Ticket
+from cordwood.coordination.topic_view import TopicFacts
 from cordwood.core.errors import RebalanceInProgressError, UnknownMemberIdError
 from cordwood.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -35,12 +37,17 @@ from tests.interop.kafka_harness.group_requests import (
     first_difference,
 )
 from tests.interop.kafka_harness.listed_differences import ListedDifferences
+from tests.interop.kafka_harness.ordered_changes import set_group_config
 from tests.interop.kafka_harness.ordered_kafka import OrderedKafka
 from tests.interop.kafka_harness.ordered_shard import OrderedShard
+from tests.interop.kafka_harness.raw_producer import RawProducer
 from tests.unit.coordination.shard_harness import LoggedRecord
 
 #: The time in which Kafka answers a request that does not wait, on a busy machine.
 ANSWER_S: Final = 60.0
+
+#: Static members that do not join let the time of a rebalance begin again and again.
+_MOST_TIMERS: Final = 3
 
 R = TypeVar("R", bound=Response)
 
@@ -56,11 +63,16 @@ class GroupTwins:
         #: The number of answers by their kind and error code.
         self.counts = dict[tuple[str, int], int]()
         self._ours = OrderedShard(kafka, group_id)
+        self._configs = dict[str, int]()
         self._differences = ListedDifferences(self._ours)
         self._waiting = dict[Ticket, Asked]()
         self._lines = list[str]()
         #: The ids that Kafka has made.
         self._ids = set[str]()
+
+    def expect_timers(self, shortest_ms: int) -> None:
+        """Note the shortest timeout: a request that takes half of it is late."""
+        self._differences.timely_s = shortest_ms / 2_000
 
     @property
     def text(self) -> str:
@@ -71,6 +83,8 @@ class GroupTwins:
         """Send a request to both, and compare all answers that follow from it."""
         for each in self._waiting.values():
             assert not each.lane.is_answered(), f"{self.text}\nKafka answers {each.request}"
+        if self._ours.soon_ms is None:
+            self._differences.ask()
         asked = Asked(
             request=request,
             version=version,
@@ -91,8 +105,50 @@ class GroupTwins:
             self._lines.append("  waits")
             self.kafka.pass_barrier()
 
+    def let_expire(self) -> None:
+        """Wait in both for the timers that are due soon, and compare what follows."""
+        for _ in range(_MOST_TIMERS):
+            due_ms = self._ours.soon_ms
+            if self.difference or due_ms is None:
+                return
+            begun_s, written = time.monotonic(), self._ours.record_count
+            if reason := self._differences.explanation():
+                self._give_up(reason)
+                return
+            self._lines.append(f"{due_ms} ms pass")
+            self._ours.pass_time(due_ms)
+            self._compare_answers(None)
+            self._wait_for_description()
+            self._differences.wait(due_ms)
+            if self._ours.record_count > written:
+                self._wait_for_records()
+            self._differences.leave_out(time.monotonic() - begun_s)
+
+    def set_group_config(self, values: Mapping[str, int]) -> None:
+        """Set the whole configuration of the group in both."""
+        removed = dict.fromkeys(self._configs.keys() - values.keys())
+        set_group_config(self.kafka, self.group_id, {**values, **removed})
+        self._configs = dict(values)
+        self._ours.shard.configs.update(self.group_id, values)
+        self._lines.append(f"configs {self._configs}")
+
+    def end_transaction(self, producer: RawProducer, *, is_commit: bool) -> None:
+        """End a transaction in both, if it has begun."""
+        producer_id = producer.producer_id
+        if producer.end(is_commit=is_commit):
+            self._ours.end_transaction(producer_id, is_commit=is_commit)
+            self._lines.append(f"the transaction is {'committed' if is_commit else 'aborted'}")
+
+    def set_topics(self, topics: Iterable[TopicFacts]) -> None:
+        """Give the shard the topics that Kafka's coordinator has."""
+        written = self._ours.record_count
+        self._ours.set_topics(topics)
+        if self._ours.record_count > written:
+            self._wait_for_records()
+
     def finish(self) -> None:
         """Let all members leave, delete the group, and compare the records."""
+        self.let_expire()
         if not self.difference:
             members = [MemberIdentity(member_id=each) for each in self._ours.member_ids]
             self.ask(LeaveGroupRequest(group_id=self.group_id, members=members), 4)
@@ -130,12 +186,24 @@ class GroupTwins:
                 return member_id
         return self._received(asked, JoinGroupResponse).member_id
 
-    def _new_member(self) -> str:
-        """Return the member that Kafka has, and our group has not."""
+    def _described(self) -> DescribeGroupsResponse:
         lane = self.kafka.take_lane()
         request = DescribeGroupsRequest(groups=[self.group_id])
-        (found,) = lane.ask(request, 4, answer=DescribeGroupsResponse).groups
+        found = lane.ask(request, 4, answer=DescribeGroupsResponse)
         self.kafka.give_back(lane)
+        return found
+
+    def _wait_for_description(self) -> None:
+        """Wait until Kafka describes the group as ours: a timer may change it without a record."""
+        ours = comparable_answer(self._ours.describe(), self.group_id)
+        end = time.monotonic() + ANSWER_S
+        while (kafka := comparable_answer(self._described(), self.group_id)) != ours:
+            assert time.monotonic() < end, f"{self.text}\nkafka: {kafka}\nours:  {ours}"
+            time.sleep(0.002)
+
+    def _new_member(self) -> str:
+        """Return the member that Kafka has, and our group has not."""
+        (found,) = self._described().groups
         known = {*self._ids, *self._ours.member_ids}
         return next((each.member_id for each in found.members if each.member_id not in known), "")
 
@@ -149,7 +217,7 @@ class GroupTwins:
 
     def _ask_ours(self, asked: Asked) -> None:
         """Ask the shard; end the seed if it differs from Kafka in a listed way."""
-        written = len(self._ours.log)
+        written = self._ours.record_count
         self._differences.begin()
         self._ours.ask(asked)
         difference = self._differences.of_assignment()
@@ -161,7 +229,7 @@ class GroupTwins:
             self._give_up(difference)
         elif self._ours.resolve_regexes() or self._has_emptied_group(asked, written):
             self._wait_for_records()
-        self._lines.append(f"  {len(self._ours.log) - written} records")
+        self._lines.append(f"  {self._ours.record_count - written} records")
 
     def _has_emptied_group(self, asked: Asked, written: int) -> bool:
         """Whether the last member has left.
@@ -169,16 +237,15 @@ class GroupTwins:
         Kafka then ends the rebalance with a timer of 0 ms if another member has an id and has not
         joined, and a busy machine can be late with it.
         """
-        group = self._ours.classic_group
-        has_left = isinstance(asked.request, LeaveGroupRequest) and len(self._ours.log) > written
-        return has_left and group is not None and group.is_empty
+        has_left = isinstance(asked.request, LeaveGroupRequest)
+        return has_left and self._ours.record_count > written and self._ours.is_empty_classic
 
     def _answered(self) -> list[Asked]:
         return [each for each in self._waiting.values() if each.ticket in self._ours.answers]
 
     def _wait_for_records(self) -> None:
         """Wait until Kafka has written as many records of the group."""
-        count = len(self._ours.log)
+        count = self._ours.record_count
         end = time.monotonic() + ANSWER_S
         while len(self.kafka.log.records(self.group_id)) < count:
             if time.monotonic() > end:
@@ -197,15 +264,15 @@ class GroupTwins:
 
     # -- both
 
-    def _compare_answers(self, last: Asked) -> None:
-        """Compare all answers that the shard has given to the last request or by it."""
+    def _compare_answers(self, last: Asked | None) -> None:
+        """Compare all answers that the shard has given by the last request, or by a timer."""
         for each in self._answered():
             if self.difference:
                 return
             del self._waiting[each.ticket]
             self._compare(each, last)
 
-    def _compare(self, asked: Asked, last: Asked) -> None:
+    def _compare(self, asked: Asked, last: Asked | None) -> None:
         ours = self._ours.answer_of(asked)
         code = getattr(ours, "error_code", 0)
         if asked is not last and self._is_forgotten(asked, last, code):
@@ -224,13 +291,13 @@ class GroupTwins:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         asked.on_answer(kafka)
 
-    def _is_forgotten(self, asked: Asked, last: Asked, code: int) -> bool:
+    def _is_forgotten(self, asked: Asked, last: Asked | None, code: int) -> bool:
         """Return whether Kafka never answers a request that waited.
 
         The member has sent another one, or has left while it waited for its assignment.
         """
         if code == RebalanceInProgressError.code:
-            return asked.repeats(last)
+            return last is not None and asked.repeats(last)
         return code == UnknownMemberIdError.code and isinstance(asked.request, SyncGroupRequest)
 
     def _compare_records(self) -> None:

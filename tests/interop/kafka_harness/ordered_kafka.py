@@ -12,8 +12,9 @@ insertion, and Kafka's assignors depend on it.
 import struct
 import time
 from collections import deque
+from collections.abc import Sequence
 from itertools import count
-from typing import Final
+from typing import Final, TypeVar
 
 from cordwood.coordination.topic_view import TopicFacts
 from cordwood.core.uuids import Uuid
@@ -40,6 +41,7 @@ from cordwood.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from cordwood.protocol.schema import Request, Response
 from tests.interop.kafka_harness.brokers import Broker
 from tests.interop.kafka_harness.group_log import GroupLog
 from tests.interop.kafka_harness.patience import PATIENCE_S
@@ -47,6 +49,8 @@ from tests.interop.kafka_harness.wire import Connection
 
 #: The members that a group of either protocol can have.
 MAX_SIZE: Final = 6
+SHORTEST_SESSION_MS: Final = 100
+SHORTEST_HEARTBEAT_MS: Final = 50
 SETTINGS: Final = f"""
 num.io.threads=1
 num.network.threads=1
@@ -55,8 +59,13 @@ group.max.size={MAX_SIZE}
 group.consumer.max.size={MAX_SIZE}
 group.consumer.assignment.interval.ms=0
 group.coordinator.append.linger.ms=0
+group.min.session.timeout.ms={SHORTEST_SESSION_MS}
+group.consumer.min.session.timeout.ms={SHORTEST_SESSION_MS}
+group.consumer.min.heartbeat.interval.ms={SHORTEST_HEARTBEAT_MS}
 """
 COUNTS: Final = {"groups-foo": 6, "groups-bar": 3, "groups-qux": 1}
+
+R = TypeVar("R", bound=Response)
 
 _LANES: Final = 12
 _NO_GROUP: Final = "no-group"
@@ -67,18 +76,23 @@ class OrderedKafka:
     """Connections to a broker with `SETTINGS`, its topics, and the log of its groups."""
 
     def __init__(self, broker: Broker) -> None:
-        self._bootstrap = broker.bootstrap
+        self.bootstrap = broker.bootstrap
         self._connections = list[Connection]()
         self._control = self._connection()
+        self._probes = count()
         self._lanes = deque(self._connection() for _ in range(_LANES))
         self._wait_for_coordinator()
         self.topics = self._created_topics()
-        while len({_bucket(each.topic_id) for each in self.topics}) < len(self.topics):
+        while len({bucket_of(each.topic_id) for each in self.topics}) < len(self.topics):
             request = DeleteTopicsRequest(topic_names=[*COUNTS], timeout_ms=30_000)
             self._control.ask(request, 5, answer=DeleteTopicsResponse)
             self.topics = self._created_topics()
-        self._wait_for_topics()
+        self.wait_for_topics([each for each in self.topics if each.name in COUNTS])
         self.log = GroupLog(broker)
+
+    def ask(self, request: Request, version: int, *, answer: type[R]) -> R:
+        """Send a request about no group, and return its answer."""
+        return self._control.ask(request, version, answer=answer)
 
     def take_lane(self) -> Connection:
         """Return a connection whose requests are all answered."""
@@ -110,7 +124,7 @@ class OrderedKafka:
 
     def _connection(self) -> Connection:
         """Return a connection that a network thread has."""
-        made = Connection(self._bootstrap)
+        made = Connection(self.bootstrap)
         self._connections.append(made)
         made.ask(ApiVersionsRequest(), 0, answer=ApiVersionsResponse)
         return made
@@ -142,19 +156,20 @@ class OrderedKafka:
             for each in found.topics
         ]
 
-    def _wait_for_topics(self) -> None:
-        """Wait until the coordinator assigns the topics, which it sees after the broker does."""
-        expected = {
-            each.topic_id: {*range(each.partitions)} for each in self.topics if each.name in COUNTS
-        }
+    def wait_for_topics(self, topics: Sequence[TopicFacts]) -> None:
+        """Wait until the coordinator assigns the topics, which it sees after the broker does.
+
+        One without partitions does not exist.
+        """
+        expected = {each.topic_id: {*range(each.partitions)} for each in topics if each.partitions}
         end = time.monotonic() + PATIENCE_S
-        for number in count():
+        for number in self._probes:
             request = ConsumerGroupHeartbeatRequest(
                 group_id=f"probe-{number}",
                 member_id="m",
                 member_epoch=0,
                 rebalance_timeout_ms=1_000,
-                subscribed_topic_names=[*COUNTS],
+                subscribed_topic_names=[each.name for each in topics],
                 topic_partitions=[],
             )
             found = self._control.ask(request, 1, answer=ConsumerGroupHeartbeatResponse)
@@ -162,14 +177,16 @@ class OrderedKafka:
             if {each.topic_id: {*each.partitions} for each in assignment} == expected:
                 return
             assert time.monotonic() < end, found
-            time.sleep(0.1)
+            time.sleep(0.02)
 
     def _wait_for_coordinator(self) -> None:
         end = time.monotonic() + PATIENCE_S
-        find = FindCoordinatorRequest(key=_NO_GROUP, key_type=0)
-        while self._control.ask(find, 3, answer=FindCoordinatorResponse).error_code:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        # Both internal topics exist before the topics of the tests are listed.
+        for key_type in (0, 1):
+            find = FindCoordinatorRequest(key=_NO_GROUP, key_type=key_type)
+            while self._control.ask(find, 3, answer=FindCoordinatorResponse).error_code:
+                assert time.monotonic() < end
+                time.sleep(0.1)
         delete = DeleteGroupsRequest(group_names=[_NO_GROUP])
         while True:
             found = self._control.ask(delete, 2, answer=DeleteGroupsResponse).results[0]
@@ -179,7 +196,7 @@ class OrderedKafka:
             time.sleep(0.1)
 
 
-def _bucket(topic_id: Uuid) -> int:
+def bucket_of(topic_id: Uuid) -> int:
     """Return the bucket of an id in Java's smallest hash map."""
     first, second, third, fourth = struct.unpack(">4I", topic_id)
     value: int = first ^ second ^ third ^ fourth

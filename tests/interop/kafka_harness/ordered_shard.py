@@ -13,19 +13,33 @@ from cordwood.core.errors import KafkaError
 from cordwood.core.uuids import parse_uuid
 from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+from cordwood.protocol.messages.describe_groups import (
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
 from cordwood.protocol.schema import Response
 from cordwood.testing.seeded_random import SeededRandom
 from tests.interop.kafka_harness.group_requests import CALLS, Asked
-from tests.interop.kafka_harness.ordered_kafka import MAX_SIZE, OrderedKafka
-from tests.unit.coordination.shard_harness import ShardHarness
+from tests.interop.kafka_harness.ordered_kafka import (
+    MAX_SIZE,
+    SHORTEST_HEARTBEAT_MS,
+    SHORTEST_SESSION_MS,
+    OrderedKafka,
+)
+from tests.unit.coordination.shard_harness import LoggedRecord, ShardHarness
 
 SETTINGS: Final = GroupSettings(
+    min_session_timeout_ms=SHORTEST_SESSION_MS,
+    consumer_min_session_timeout_ms=SHORTEST_SESSION_MS,
+    consumer_min_heartbeat_interval_ms=SHORTEST_HEARTBEAT_MS,
     initial_rebalance_delay_ms=0,
     max_size=MAX_SIZE,
     consumer_max_size=MAX_SIZE,
     consumer_assignment_interval_ms=0,
 )
 
+#: Timers that are due in this time are waited for, the others not.
+_SOON_MS: Final = 5_000
 _CLIENT: Final = "cordwood-interop"
 _MILLIS: Final = 1_700_000_000_000
 _UUID_CHARACTERS: Final = 36
@@ -75,6 +89,12 @@ class OrderedShard(ShardHarness):
         return group if isinstance(group, ClassicGroup) and not group.is_empty else None
 
     @property
+    def is_empty_classic(self) -> bool:
+        """Whether the group is a classic one without members."""
+        group = self.shard.groups.by_id.get(self._group_id)
+        return isinstance(group, ClassicGroup) and group.is_empty
+
+    @property
     def consumer_group(self) -> ConsumerGroup | None:
         """The group, if it is a consumer group, also without members."""
         group = self.shard.groups.by_id.get(self._group_id)
@@ -97,6 +117,35 @@ class OrderedShard(ShardHarness):
         self.run(call(sent, client, ticket=asked.ticket, now_ms=self.now_ms))
         self.advance(0)
         self.ids.clear()
+
+    @property
+    def record_count(self) -> int:
+        """The number of records of the group, without markers."""
+        return sum(isinstance(each, LoggedRecord) for each in self.log)
+
+    @property
+    def soon_ms(self) -> int | None:
+        """The time to the next timer that is due soon, None without one."""
+        left_ms = min(self.timers.values(), default=self.now_ms + _SOON_MS) - self.now_ms
+        return left_ms if left_ms < _SOON_MS else None
+
+    def pass_time(self, passed_ms: int) -> None:
+        """Let time pass, with the timers that are due."""
+        self._order_members()
+        self.advance(passed_ms)
+
+    def describe(self) -> DescribeGroupsResponse:
+        """Return the description of the group as one of the classic protocol."""
+        request = DescribeGroupsRequest(groups=[self._group_id])
+        ticket = self.ticket()
+        self.run(
+            self.shard.describe_groups(
+                request, self.context(4, _CLIENT), ticket=ticket, now_ms=self.now_ms
+            )
+        )
+        given = self.answers.pop(ticket)
+        assert isinstance(given, DescribeGroupsResponse), repr(given)
+        return decode(DescribeGroupsResponse, joined(encode(given, 4)), 4)
 
     def resolve_regexes(self) -> bool:
         """Resolve the regular expressions that are due; return whether there are any."""
