@@ -339,8 +339,9 @@ class PartitionWalk:
 
     def _find(self, listing: _Listing, offset: int) -> SegmentWalk | None:
         segments = listing.segments
-        for each in segments[listing.place_of(offset) :]:
-            segment = open_segment(self._reader.source, each, is_last=each is segments[-1])
+        for place in range(listing.place_of(offset), len(segments)):
+            is_last = place + 1 == len(segments)
+            segment = open_segment(self._reader.source, segments[place], is_last=is_last)
             first = segment.find(offset)
             if first is not None:
                 return SegmentWalk(segment, first)
