@@ -1,0 +1,112 @@
+"""What a directory means to brokers and readers, to decide whether a damage is harmless.
+
+A damage that `verify` does not report must be harmless by proof: the records of both isolation
+levels, lookups by time, entries of transaction indexes and epochs are those of the healthy log.
+"""
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from cordwood.core.errors import CordwoodError
+from cordwood.records.plain_decoder import PlainDecoder
+from cordwood.storage.reader.path_resolution import open_reader
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.partition_columns import ColumnsRequest, read_partition
+from cordwood.workbench.topic_settings_lookup import SettingsFinder
+from cordwood.workbench.verify.findings import Verification
+from cordwood.workbench.verify.verify import verify
+from tests.adversary.random_logs import NAME, RandomLog
+from tests.adversary.witness_damages import Directory
+
+SOURCE = f"/source/{NAME}"
+COLUMNS = ("offset", "timestamp", "key", "value")
+
+
+class Meaning(NamedTuple):
+    """The rows of both isolation levels, answers by time, epochs by batch; an error instead."""
+
+    uncommitted: object = None
+    committed: object = None
+    times: object = None
+    epochs: object = None
+    aborts: object = None
+    error: str = ""
+
+
+def placed(directory: Directory) -> MemoryFiles:
+    """Return a file system with the log directory `/source`, and the partition in it."""
+    files = MemoryFiles(VirtualClock())
+    for path, contents in (("/source", directory.beside), (SOURCE, directory.files)):
+        files.make_directory(path)
+        for name, data in contents.items():
+            files.create(f"{path}/{name}").append(data)
+    return files
+
+
+def verified(directory: Directory, log: RandomLog) -> Verification:
+    """Verify a directory, with the policy of the log's topic."""
+    files = placed(directory)
+    settings = SettingsFinder(files, given={"cleanup.policy": log.policy})
+    return verify(files, ["/source"], settings=settings)
+
+
+def meaning_of(directory: Directory) -> Meaning:
+    """Return what a directory means."""
+    files = placed(directory)
+    try:
+        return Meaning(
+            _rows(files, is_committed=False),
+            _rows(files, is_committed=True),
+            _times(files),
+            _epochs(files, directory),
+            _aborts(directory),
+        )
+    except CordwoodError as error:
+        return Meaning(error=str(error))
+
+
+def _aborts(directory: Directory) -> list[object]:
+    """Return the entries of all transaction indexes, by which brokers filter."""
+    names = sorted(name for name in directory.files if name.endswith(".txnindex"))
+    return [entry for name in names for entry in _entries(directory.files[name], 34)]
+
+
+def latest_times(directory: Directory) -> dict[str, bytes]:
+    """Return the last entry of each time index, by which brokers look up and delete."""
+    found = {name: _entries(data, 12) for name, data in directory.files.items() if "timei" in name}
+    return {name: entries[-1] for name, entries in found.items() if entries}
+
+
+def _entries(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def _rows(files: MemoryFiles, *, is_committed: bool) -> list[object]:
+    reader = open_reader(files, SOURCE)
+    request = ColumnsRequest(columns=COLUMNS, start=reader.log_start(), is_committed=is_committed)
+    found: list[object] = []
+    for rows in read_partition(reader, request, decoder=PlainDecoder()):
+        found += zip(*(rows[name].to_pylist() for name in COLUMNS), strict=True)
+    return found
+
+
+def _times(files: MemoryFiles) -> list[object]:
+    reader = open_reader(files, SOURCE)
+    times = {found.header.max_timestamp for found in reader.batches()}
+    return [
+        reader.offset_for_timestamp(each) for time in sorted(times) for each in (time, time + 1)
+    ]
+
+
+def _epochs(files: MemoryFiles, directory: Directory) -> list[object]:
+    """Return the epoch of each batch by the checkpoint; the batch's own if it is in no entry."""
+    lines = directory.files["leader-epoch-checkpoint"].decode().splitlines()[2:]
+    entries = [tuple(map(int, line.split())) for line in lines]
+    starts = [start for _, start in entries]
+    found: list[object] = []
+    for each in open_reader(files, SOURCE).batches():
+        after = bisect_right(starts, each.header.base_offset)
+        own = each.header.partition_leader_epoch
+        found.append(own if own < 0 or not after else entries[after - 1][0])
+    return found

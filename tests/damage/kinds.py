@@ -1,0 +1,540 @@
+"""Kinds of damage, and legal oddities: each changes the files of one healthy log.
+
+A change takes the files of the partition and of its log directory, by name, and alters them.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from cordwood.core.binary import crc32c
+from cordwood.records.batch_header import BatchHeader
+from cordwood.storage.files.header_scan import headers
+from tests.damage.healthy_logs import HEALTHY, HealthyLog, checkpoint
+
+Files: TypeAlias = dict[str, bytes]
+Change: TypeAlias = Callable[["DamagedLog"], None]
+
+LOG, INDEX, TIMEINDEX, TXNINDEX, SNAPSHOT = "log", "index", "timeindex", "txnindex", "snapshot"
+EPOCHS = "leader-epoch-checkpoint"
+#: The base offsets of the segments of plain and old logs.
+FIRST, MIDDLE, LAST, END = 0, 9, 18, 27
+
+
+@dataclass
+class DamagedLog:
+    """The files of a damaged partition; `also` are other directories, by their paths."""
+
+    files: Files
+    beside: Files
+    policy: str
+    also: dict[str, Files]
+
+    def name(self, base: int, ending: str = LOG) -> str:
+        """Return the name of a file."""
+        return f"{base:020}.{ending}"
+
+    def flip(self, name: str, at: int, mask: int = 1) -> None:
+        """Change bits of a byte."""
+        data = bytearray(self.files[name])
+        data[at] ^= mask
+        self.files[name] = bytes(data)
+
+    def put(self, name: str, at: int, data: bytes) -> None:
+        """Overwrite bytes."""
+        old = self.files[name]
+        self.files[name] = old[:at] + data + old[at + len(data) :]
+
+    def batches(self, base: int) -> list[BatchHeader]:
+        """Return the headers of a segment."""
+        data = self.files[self.name(base)]
+        return list(headers(lambda length, at: data[at : at + length], 0, len(data)))
+
+    def remove(self, base: int, *endings: str) -> None:
+        """Remove files of a segment; all of them without an ending."""
+        for name in list(self.files):
+            if name.startswith(f"{base:020}.") and (not endings or name.split(".")[1] in endings):
+                del self.files[name]
+
+    def bases(self) -> list[int]:
+        """Return the base offsets of the segments."""
+        return [int(name[:20]) for name in sorted(self.files) if name.endswith(".log")]
+
+
+class Kind(NamedTuple):
+    """A row of the table: what is done to which log. `is_harmless`: nothing is wrong with it."""
+
+    title: str
+    log: str
+    change: Change
+    is_harmless: bool = False
+
+    def apply(self) -> tuple[HealthyLog, DamagedLog]:
+        """Return the healthy log and the damaged one."""
+        healthy = HEALTHY[self.log]()
+        damaged = DamagedLog(dict(healthy.files), dict(healthy.beside), healthy.policy, {})
+        self.change(damaged)
+        return healthy, damaged
+
+
+# -- log files
+
+
+def value_bit(log: DamagedLog) -> None:
+    """Flip a bit near the end of the second batch of the middle segment."""
+    base = log.bases()[len(log.bases()) // 2]
+    log.flip(log.name(base), log.batches(base)[1].end - 4)
+
+
+def header_field(at: int, mask: int = 1) -> Change:
+    """Return a change of a byte in the header of the middle segment's second batch."""
+
+    def change(log: DamagedLog) -> None:
+        log.flip(log.name(MIDDLE), log.batches(MIDDLE)[1].position + at, mask)
+
+    return change
+
+
+def wrong_count(log: DamagedLog) -> None:
+    """Change the record count of a batch, and make its checksum right again."""
+    batch, name = log.batches(MIDDLE)[1], log.name(MIDDLE)
+    log.put(name, batch.position + 57, struct.pack(">i", 7))
+    data = log.files[name][batch.position + 21 : batch.end]
+    log.put(name, batch.position + 17, struct.pack(">I", crc32c(data)))
+
+
+def zeroed_batch(log: DamagedLog) -> None:
+    batch = log.batches(MIDDLE)[1]
+    log.put(log.name(MIDDLE), batch.position, bytes(batch.size))
+
+
+def garbage_behind(base: int, data: bytes = b"\xee" * 100) -> Change:
+    """Return a change that appends bytes to a segment."""
+
+    def change(log: DamagedLog) -> None:
+        log.files[log.name(base)] += data
+
+    return change
+
+
+def cut(base: int, *, rest: int) -> Change:
+    """Return a change that cuts a segment: `rest` bytes of its last batch stay."""
+
+    def change(log: DamagedLog) -> None:
+        name = log.name(base)
+        log.files[name] = log.files[name][: log.batches(base)[-1].position + rest]
+
+    return change
+
+
+def emptied(base: int, *endings: str) -> Change:
+    """Return a change that empties files of a segment."""
+
+    def change(log: DamagedLog) -> None:
+        for ending in endings:
+            log.files[log.name(base, ending)] = b""
+
+    return change
+
+
+def removed(base: int, *endings: str) -> Change:
+    """Return a change that removes files of a segment."""
+    return lambda log: log.remove(base, *endings)
+
+
+def swapped_batches(log: DamagedLog) -> None:
+    name, (first, second, *_) = log.name(MIDDLE), log.batches(MIDDLE)
+    data = log.files[name]
+    one, other = data[first.position : first.end], data[second.position : second.end]
+    log.files[name] = other + one + data[second.end :]
+
+
+def doubled_batch(log: DamagedLog) -> None:
+    name, first = log.name(MIDDLE), log.batches(MIDDLE)[0]
+    log.files[name] = log.files[name][: first.end] + log.files[name]
+
+
+def doubled_segment(log: DamagedLog) -> None:
+    log.files[log.name(END)] = log.files[log.name(MIDDLE)]
+
+
+def renamed(log: DamagedLog) -> None:
+    log.files["00000000000000000009 copy.log"] = log.files.pop(log.name(MIDDLE))
+
+
+def unclean(change: Change, recovery_point: int = LAST) -> Change:
+    """Return a change of a log whose broker has crashed."""
+
+    def both(log: DamagedLog) -> None:
+        del log.beside[".kafka_cleanshutdown"]
+        log.beside["recovery-point-offset-checkpoint"] = checkpoint(recovery_point)
+        change(log)
+
+    return both
+
+
+def nothing(log: DamagedLog) -> None:
+    """Change nothing."""
+
+
+def alone(change: Change) -> Change:
+    """Return a change of a partition that was copied without the files of its log directory."""
+
+    def both(log: DamagedLog) -> None:
+        log.beside.clear()
+        change(log)
+
+    return both
+
+
+# -- indexes
+
+
+def index_byte(base: int, ending: str, at: int, mask: int = 1) -> Change:
+    """Return a change of a byte of an index; negative places count from its end."""
+
+    def change(log: DamagedLog) -> None:
+        name = log.name(base, ending)
+        log.flip(name, at % len(log.files[name]), mask)
+
+    return change
+
+
+def shortened(base: int, ending: str, by: int) -> Change:
+    """Return a change that cuts bytes off a file."""
+
+    def change(log: DamagedLog) -> None:
+        name = log.name(base, ending)
+        log.files[name] = log.files[name][:-by]
+
+    return change
+
+
+def late_time(log: DamagedLog) -> None:
+    """Let the active segment's time index end 30 years ahead."""
+    name = log.name(LAST, TIMEINDEX)
+    at = len(log.files[name]) - 12
+    (time,) = struct.unpack_from(">q", log.files[name], at)
+    log.put(name, at, struct.pack(">q", time + 30 * 365 * 86_400_000))
+
+
+def swapped_indexes(log: DamagedLog) -> None:
+    one, other = log.name(FIRST, INDEX), log.name(LAST, INDEX)
+    log.files[one], log.files[other] = log.files[other], log.files[one]
+
+
+# -- transactions
+
+
+def with_entry(base: int, *entry: int) -> Change:
+    """Return a change that adds an entry to a transaction index."""
+
+    def change(log: DamagedLog) -> None:
+        name = log.name(base, TXNINDEX)
+        log.files[name] = log.files.get(name, b"") + struct.pack(">hqqqq", 0, *entry)
+
+    return change
+
+
+def lost_entries(log: DamagedLog) -> None:
+    for name in list(log.files):
+        if name.endswith(TXNINDEX):
+            del log.files[name]
+
+
+def lost_last_entries(log: DamagedLog) -> None:
+    name = max(name for name in log.files if name.endswith(TXNINDEX) and log.files[name])
+    del log.files[name]
+
+
+def entry_byte(at: int, mask: int = 1) -> Change:
+    """Return a change of a byte of the first entry of the first transaction index."""
+
+    def change(log: DamagedLog) -> None:
+        name = min(name for name in log.files if name.endswith(TXNINDEX) and log.files[name])
+        log.flip(name, at, mask)
+
+    return change
+
+
+def false_entry(producer: int) -> Change:
+    """Return a change by which the last transaction of a producer, a committed one, is aborted."""
+
+    def change(log: DamagedLog) -> None:
+        base, marker = _last_marker(log, producer=producer)
+        end = marker.base_offset
+        first = [
+            each.base_offset
+            for segment in log.bases()
+            for each in log.batches(segment)
+            if each.producer_id == producer and not each.is_control and each.last_offset < end
+        ][-1]
+        with_entry(base, producer, first, end, end + 1)(log)
+
+    return change
+
+
+def _last_marker(log: DamagedLog, *, producer: int) -> tuple[int, BatchHeader]:
+    return [
+        (base, each)
+        for base in log.bases()
+        for each in log.batches(base)
+        if each.is_control and each.producer_id == producer
+    ][-1]
+
+
+def hurt_marker(log: DamagedLog) -> None:
+    """Damage the first marker of the log, an ABORT."""
+    base, found = next(
+        (base, each) for base in log.bases() for each in log.batches(base) if each.is_control
+    )
+    log.flip(log.name(base), found.end - 3, 0x40)
+
+
+# -- snapshots, epochs, checkpoints
+
+
+def snapshot_bit(log: DamagedLog) -> None:
+    log.flip(log.name(MIDDLE, SNAPSHOT), 20)
+
+
+def snapshot_field(at: int) -> Change:
+    """Return a change of a byte of a snapshot's first producer, with a right checksum."""
+
+    def change(log: DamagedLog) -> None:
+        name = log.name(log.bases()[1], SNAPSHOT)
+        log.flip(name, 10 + at)
+        log.put(name, 2, struct.pack(">I", crc32c(log.files[name][6:])))
+
+    return change
+
+
+def snapshot_of_the_future(log: DamagedLog) -> None:
+    name = max(name for name in log.files if name.endswith(SNAPSHOT))
+    log.files[log.name(5000, SNAPSHOT)] = log.files[name]
+
+
+def epochs(*entries: tuple[int, int]) -> Change:
+    """Return a change of the leader epoch checkpoint."""
+
+    def change(log: DamagedLog) -> None:
+        lines = "".join(f"{epoch} {start}\n" for epoch, start in entries)
+        log.files[EPOCHS] = f"0\n{len(entries)}\n{lines}".encode()
+
+    return change
+
+
+def file(name: str, data: bytes) -> Change:
+    """Return a change of the content of a file of the partition."""
+
+    def change(log: DamagedLog) -> None:
+        log.files[name] = data
+
+    return change
+
+
+def later_version(log: DamagedLog) -> None:
+    name = "partition.metadata"
+    log.files[name] = log.files[name].replace(b"version: 0", b"version: 4")
+
+
+def beside(name: str, data: bytes) -> Change:
+    """Return a change of the content of a file of the log directory."""
+
+    def change(log: DamagedLog) -> None:
+        log.beside[name] = data
+
+    return change
+
+
+def gone(name: str) -> Change:
+    """Return a change that removes a file of the partition."""
+
+    def change(log: DamagedLog) -> None:
+        del log.files[name]
+
+    return change
+
+
+# -- compacted logs
+
+
+def segment_gone(number: int) -> Change:
+    """Return a change that removes all files of a segment, by its number."""
+    return lambda log: log.remove(log.bases()[number])
+
+
+def checkpoint_from_elsewhere(log: DamagedLog) -> None:
+    """Let the cleaner's checkpoint say that all closed segments are clean."""
+    log.beside["cleaner-offset-checkpoint"] = checkpoint(log.bases()[-1])
+
+
+# -- several directories
+
+
+def sibling(name: str, files: Files) -> Change:
+    """Return a change that adds another directory to the log directory."""
+
+    def change(log: DamagedLog) -> None:
+        log.also[name] = dict(files)
+
+    return change
+
+
+def kinds() -> Iterator[Kind]:
+    """Yield all rows, in the order of the table."""
+    yield from _log_kinds()
+    yield from _index_kinds()
+    yield from _transaction_kinds()
+    yield from _fact_kinds()
+    yield from _compacted_kinds()
+    yield from _directory_kinds()
+    yield from _oddities()
+
+
+def _log_kinds() -> Iterator[Kind]:
+    for name in HEALTHY:
+        yield Kind("a flipped bit in a record", name, value_bit)
+    v2 = "v2 none"
+    yield Kind("base offset of a batch: a bit", v2, header_field(7, 0x40))
+    yield Kind("size of a batch: a bit", v2, header_field(10, 0x20))
+    yield Kind("leader epoch of a batch: the sign bit", v2, header_field(12, 0x80))
+    yield Kind("leader epoch of a batch: a bit", v2, header_field(15, 4))
+    yield Kind("magic of a batch: a bit", v2, header_field(16, 4))
+    yield Kind("checksum of a batch: a bit", v2, header_field(17))
+    yield Kind("unused attribute bit of a batch", v2, header_field(21, 0x40))
+    yield Kind("record count, with a right checksum", v2, wrong_count)
+    yield Kind("a batch of zeros", v2, zeroed_batch)
+    yield Kind("garbage behind a closed segment", v2, garbage_behind(MIDDLE))
+    yield Kind("garbage behind the active segment", v2, garbage_behind(LAST))
+    yield Kind("closed segment cut within a batch", v2, cut(MIDDLE, rest=70))
+    yield Kind("closed segment cut between batches", v2, cut(MIDDLE, rest=0))
+    yield Kind("closed segment emptied", v2, emptied(MIDDLE, LOG))
+    yield Kind("active segment cut within a batch, clean stop", v2, cut(LAST, rest=70))
+    yield Kind("active segment cut between batches, clean stop", v2, cut(LAST, rest=0))
+    yield Kind("active segment cut between batches, copied alone", v2, alone(cut(LAST, rest=0)))
+    yield Kind("two batches exchanged", v2, swapped_batches)
+    yield Kind("a batch twice", v2, doubled_batch)
+    yield Kind("a segment twice, under another name", v2, doubled_segment)
+    yield Kind("invalid name of a segment", v2, renamed)
+    for name in (v2, "v1 gzip"):
+        yield Kind("middle segment gone, all files", name, removed(MIDDLE))
+        yield Kind("middle segment gone, its .log alone", name, removed(MIDDLE, LOG))
+        yield Kind("last segment gone", name, removed(LAST))
+    yield Kind("last segment gone, copied alone", v2, alone(removed(LAST)))
+
+
+def _index_kinds() -> Iterator[Kind]:
+    v2 = "v2 none"
+    for ending in (INDEX, TIMEINDEX):
+        which = f".{ending} of a closed segment"
+        yield Kind(f"{which}: a bit", v2, index_byte(MIDDLE, ending, 3, 2))
+        yield Kind(f"{which}: half an entry", v2, shortened(MIDDLE, ending, 3))
+        yield Kind(f"{which} emptied", v2, emptied(MIDDLE, ending))
+        yield Kind(f"{which} gone", v2, removed(MIDDLE, ending))
+    for name in (v2, "v1 none"):
+        change = shortened(MIDDLE, TIMEINDEX, 12)
+        yield Kind("last entry of a closed segment's .timeindex gone", name, change)
+    yield Kind("both indexes of a closed segment gone", v2, removed(MIDDLE, INDEX, TIMEINDEX))
+    yield Kind("indexes of two segments exchanged", v2, swapped_indexes)
+    active, position = "last entry of the active", index_byte(LAST, INDEX, -1)
+    yield Kind(f"{active} .index: position, clean stop", v2, position)
+    yield Kind(f"{active} .index: position, crash", v2, unclean(position))
+    yield Kind(f"{active} .timeindex: 30 years ahead, clean stop", v2, late_time)
+    yield Kind(f"{active} .timeindex gone, clean stop", v2, shortened(LAST, TIMEINDEX, 12))
+
+
+def _transaction_kinds() -> Iterator[Kind]:
+    for name, producer in (("transactional", 7), ("compacted", 8)):
+        yield Kind("transaction indexes gone", name, lost_entries)
+        yield Kind("latest transaction index gone", name, lost_last_entries)
+        yield Kind("false entry in a transaction index", name, false_entry(producer))
+        yield Kind("producer of an entry: a bit", name, entry_byte(9))
+        yield Kind("version of an entry, first byte", name, entry_byte(0))
+        yield Kind("version of an entry, second byte", name, entry_byte(1))
+        yield Kind("an ABORT marker damaged", name, hurt_marker)
+
+
+def _fact_kinds() -> Iterator[Kind]:
+    v2 = "v2 none"
+    yield Kind("snapshot: a bit", v2, snapshot_bit)
+    yield Kind("snapshot: another sequence, right checksum", v2, snapshot_field(13))
+    yield Kind("snapshot gone", v2, removed(MIDDLE, SNAPSHOT))
+    yield Kind("snapshot beyond the end", v2, snapshot_of_the_future)
+    yield Kind("epoch begins too early", v2, epochs((0, 0), (1, 9), (2, 12)))
+    yield Kind("epoch begins too late", v2, epochs((0, 0), (1, 12), (2, 18)))
+    yield Kind("first epoch begins too late", v2, epochs((0, 3), (1, 9), (2, 18)))
+    yield Kind("latest epoch missing", v2, epochs((0, 0), (1, 9)))
+    yield Kind("epoch beyond the end", v2, epochs((0, 0), (1, 9), (2, 18), (3, 99)))
+    yield Kind("epochs that do not ascend", v2, epochs((0, 0), (2, 9), (1, 18)))
+    yield Kind("epoch file is garbage", v2, file(EPOCHS, b"x"))
+    yield Kind("partition.metadata is garbage", v2, file("partition.metadata", b"x"))
+    yield Kind("partition.metadata without an id", v2, file("partition.metadata", b"version: 0\n"))
+    for title, name in (
+        ("recovery point", "recovery-point-offset-checkpoint"),
+        ("log start", "log-start-offset-checkpoint"),
+        ("high watermark", "replication-offset-checkpoint"),
+        ("cleaner checkpoint", "cleaner-offset-checkpoint"),
+    ):
+        yield Kind(f"{title} beyond the end", v2, beside(name, checkpoint(99)))
+        yield Kind(f"file of the {title} is garbage", v2, beside(name, b"x"))
+
+
+def _compacted_kinds() -> Iterator[Kind]:
+    name, beyond = "compacted", beside("cleaner-offset-checkpoint", checkpoint(999))
+    too_high = "cleaner's checkpoint too high: keys have several records"
+    yield Kind("cleaned segment gone", name, segment_gone(0))
+    yield Kind("segment gone above the cleaner's checkpoint", name, segment_gone(-3))
+    yield Kind(too_high, name, checkpoint_from_elsewhere)
+    yield Kind("cleaner's checkpoint beyond the end", name, beyond)
+
+
+def _directory_kinds() -> Iterator[Kind]:
+    v2, empty = "v2 none", {f"{0:020}.log": b""}
+    other = {**empty, "partition.metadata": b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAFw"}
+    yield Kind("another partition with another topic id", v2, sibling("t-1", other))
+    for title, path in (
+        ("another partition without a topic id", "t-1"),
+        ("a stray directory", f"t-0.{'0' * 32}-stray"),
+        ("a directory that is deleted", f"u-0.{'0' * 32}-delete"),
+    ):
+        yield Kind(title, v2, sibling(path, empty), is_harmless=True)
+
+
+def _oddities() -> Iterator[Kind]:
+    for name in HEALTHY:
+        yield Kind("nothing", name, nothing, is_harmless=True)
+    v2 = "v2 none"
+    harmless = (
+        ("first segment gone, as retention leaves it", v2, removed(FIRST)),
+        ("log start within a segment", v2, beside("log-start-offset-checkpoint", checkpoint(10))),
+        ("torn batch at the end, crash", v2, unclean(cut(LAST, rest=70))),
+        ("zeros at the end, crash", v2, unclean(garbage_behind(LAST, bytes(5000)))),
+        ("empty active segment", v2, file(f"{END:020}.log", b"")),
+        (
+            "partition.metadata of a later version",
+            v2,
+            file("partition.metadata", b"version: 4\ntopic_id: ZGFtYWdlZCB0b3BpYyBpZA"),
+        ),
+        ("epoch file gone", v2, gone(EPOCHS)),
+        ("epoch without records at the end", v2, epochs((0, 0), (1, 9), (2, 18), (3, 27))),
+        ("copied without the log directory's files", v2, alone(nothing)),
+        ("only the .log files, copied alone", v2, alone(_only_logs)),
+        ("leftovers of a deletion", v2, file(f"{0:020}.log.deleted", b"x")),
+        ("leftover of a cleaner", v2, file(f"{0:020}.log.cleaned", b"x")),
+        ("a file that is not Kafka's", v2, file("notes.txt", b"x")),
+        ("indexes with preallocated space, crash", v2, unclean(_preallocated)),
+    )
+    yield from (Kind(*each, is_harmless=True) for each in harmless)
+
+
+def _only_logs(log: DamagedLog) -> None:
+    for name in list(log.files):
+        if not name.endswith(".log"):
+            del log.files[name]
+
+
+def _preallocated(log: DamagedLog) -> None:
+    for ending in (INDEX, TIMEINDEX):
+        log.files[log.name(LAST, ending)] += bytes(240)
