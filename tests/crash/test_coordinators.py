@@ -18,7 +18,7 @@ import pytest
 from tests.simulation.mistakes import MISTAKES, Mistake
 from tests.simulation.simulation import Simulation, SimulationFailed, run_seed
 
-SEEDS: Final = 20_000 if "CORDWOOD_SOAK" in os.environ else 1_000
+SEEDS: Final = 20_000 if os.environ.get("CORDWOOD_SOAK") == "1" else 1_000
 BLOCK: Final = 100
 #: The seeds in which a planted mistake has to be found.
 SEEDS_OF_A_MISTAKE: Final = 500

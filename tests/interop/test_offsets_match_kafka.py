@@ -5,6 +5,7 @@ running Kafka and a shard get the same requests in all versions. Times and ids o
 out. So is the order that Kafka takes from hash maps: of topics in a fetch of all, of tombstones.
 """
 
+import os
 import random
 import time
 from collections.abc import Sequence
@@ -89,7 +90,7 @@ from tests.unit.coordination.shard_harness import LoggedRecord, ShardHarness
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
-SEEDS: Final = 100
+SEEDS: Final = 2_000 if os.environ.get("CORDWOOD_SOAK") == "1" else 100
 REQUESTS: Final = 40
 CLIENT: Final = "cordwood-interop"
 UNKNOWN_ID: Final = Uuid(bytes(15) + b"\x09")

@@ -6,6 +6,7 @@ the end of a decided transaction is awaited. Producer ids are numbered in the or
 appearance; times are left out. Kafka's results of partitions are in the order of a hash map.
 """
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -72,7 +73,7 @@ from tests.unit.coordination.transaction_samples import (
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
-SEEDS: Final = 100
+SEEDS: Final = 2_000 if os.environ.get("CORDWOOD_SOAK") == "1" else 100
 REQUESTS: Final = 25
 TOPICS: Final = ("match-0", "match-1", "match-2")
 #: Ids whose epochs run out; each takes 32,766 requests.
