@@ -123,7 +123,8 @@ def _false_abort(directory: Directory, log: RandomLog, chance: random.Random) ->
     )  # fmt: skip
     old: bytes = directory.files.get(name, b"")
     entries = [entry, *(old[at : at + 34] for at in range(0, len(old), 34))]
-    directory.files[name] = b"".join(sorted(entries, key=_marker_of))
+    ordered: list[bytes] = sorted(entries, key=_marker_of)
+    directory.files[name] = b"".join(ordered)
     return True
 
 
