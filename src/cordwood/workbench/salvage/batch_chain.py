@@ -314,8 +314,8 @@ def _is_within(batch: SalvagedBatch, low: int, high: int | None) -> bool:
 def _longest_chain(found: Sequence[SalvagedBatch], bounds: FileBounds) -> Collection[int]:
     """Return the indexes of the longest ascending chain of batches.
 
-    Batches below the file's base offset, and beyond the next file's or the reach of a segment, are
-    excluded, unless they are more than half of all.
+    Batches beyond the next file's base offset or the reach of a segment are excluded, unless they
+    are more than half of all. Those below the file's own base offset have to come first.
     """
     numbers = [batch.last_offset for batch in found]
     low = bounds.base or 0
@@ -325,9 +325,13 @@ def _longest_chain(found: Sequence[SalvagedBatch], bounds: FileBounds) -> Collec
     within = [
         number if low <= number and (high is None or number < high) else -1 for number in numbers
     ]
-    if within.count(-1) * 2 <= len(within):
-        numbers = within
-    return _longest_ascending(numbers)
+    if within.count(-1) * 2 > len(within):
+        return _longest_ascending(numbers)
+    picked = set(_longest_ascending(within))
+    first = min(picked, default=0)
+    # The name of the file may be too high for its first batches.
+    early = [each if each < min(low, found[first].offset) else -1 for each in numbers[:first]]
+    return picked | set(_longest_ascending(early))
 
 
 def _longest_ascending(numbers: Sequence[int]) -> Collection[int]:
