@@ -42,8 +42,8 @@ def build_logs(folder: Path) -> None:
     data = bytearray(hurt.read_bytes())
     data[255:259] = bytes(4)
     hurt.write_bytes(data)
-    for name in (HIGH_WATERMARKS, LOG_START_OFFSETS):
-        (folder / name).write_text("0\n0\n")
+    (folder / HIGH_WATERMARKS).write_text("0\n2\norders 0 22\norders 1 22\n")
+    (folder / LOG_START_OFFSETS).write_text("0\n0\n")
 
 
 def run(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
