@@ -19,7 +19,8 @@ from typing import NamedTuple
 #: A sentence of more words than this is two sentences.
 SENTENCE_WORDS = 35
 #: The rules and their planted violations quote what they forbid.
-EXEMPT = {"scripts/prose.py", "tests/test_prose.py"}
+#: The words themselves, and a table of what commands printed.
+EXEMPT = {"docs/damage.md", "scripts/prose.py", "tests/test_prose.py"}
 #: Shorter literals are keys, names and formats.
 LITERAL_WORDS = 4
 

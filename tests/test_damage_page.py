@@ -1,9 +1,9 @@
 """docs/damage.md is generated from the kinds of damage, and has rows of every kind of log."""
 
 from tests.damage.healthy_logs import HEALTHY
-from tests.damage.kinds import kinds
 from tests.damage.outcomes import verification
 from tests.damage.page import PAGE, page
+from tests.damage.rows import kinds
 
 LEAST_ROWS = 60
 

@@ -1,4 +1,4 @@
-"""What a directory means to brokers and readers, to decide whether a damage is harmless.
+"""Meaning of a directory to brokers and readers, to decide whether a damage is harmless.
 
 A damage that `verify` does not report must be harmless by proof: the records of both isolation
 levels, lookups by time, entries of transaction indexes and epochs are those of the healthy log.

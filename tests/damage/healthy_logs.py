@@ -6,7 +6,7 @@
     transactional  committed and aborted transactions, interleaved, over three segments
     compacted      the same, cleaned below offset 24, and further segments after that
 
-The broker has stopped in order, so its checkpoints are beside the partition.
+The broker has stopped in order, so its checkpoints are next to the partition.
 """
 
 from collections.abc import Callable, Iterable

@@ -4,7 +4,7 @@ A change takes the files of the partition and of its log directory, by name, and
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -366,7 +366,7 @@ def segment_gone(number: int) -> Change:
 
 
 def checkpoint_from_elsewhere(log: DamagedLog) -> None:
-    """Let the cleaner's checkpoint say that all closed segments are clean."""
+    """Make the cleaner's checkpoint count all closed segments as clean."""
     log.beside["cleaner-offset-checkpoint"] = checkpoint(log.bases()[-1])
 
 
@@ -382,159 +382,12 @@ def sibling(name: str, files: Files) -> Change:
     return change
 
 
-def kinds() -> Iterator[Kind]:
-    """Yield all rows, in the order of the table."""
-    yield from _log_kinds()
-    yield from _index_kinds()
-    yield from _transaction_kinds()
-    yield from _fact_kinds()
-    yield from _compacted_kinds()
-    yield from _directory_kinds()
-    yield from _oddities()
-
-
-def _log_kinds() -> Iterator[Kind]:
-    for name in HEALTHY:
-        yield Kind("a flipped bit in a record", name, value_bit)
-    v2 = "v2 none"
-    yield Kind("base offset of a batch: a bit", v2, header_field(7, 0x40))
-    yield Kind("size of a batch: a bit", v2, header_field(10, 0x20))
-    yield Kind("leader epoch of a batch: the sign bit", v2, header_field(12, 0x80))
-    yield Kind("leader epoch of a batch: a bit", v2, header_field(15, 4))
-    yield Kind("magic of a batch: a bit", v2, header_field(16, 4))
-    yield Kind("checksum of a batch: a bit", v2, header_field(17))
-    yield Kind("unused attribute bit of a batch", v2, header_field(21, 0x40))
-    yield Kind("record count, with a right checksum", v2, wrong_count)
-    yield Kind("a batch of zeros", v2, zeroed_batch)
-    yield Kind("garbage behind a closed segment", v2, garbage_behind(MIDDLE))
-    yield Kind("garbage behind the active segment", v2, garbage_behind(LAST))
-    yield Kind("closed segment cut within a batch", v2, cut(MIDDLE, rest=70))
-    yield Kind("closed segment cut between batches", v2, cut(MIDDLE, rest=0))
-    yield Kind("closed segment emptied", v2, emptied(MIDDLE, LOG))
-    yield Kind("active segment cut within a batch, clean stop", v2, cut(LAST, rest=70))
-    yield Kind("active segment cut between batches, clean stop", v2, cut(LAST, rest=0))
-    yield Kind("active segment cut between batches, copied alone", v2, alone(cut(LAST, rest=0)))
-    yield Kind("two batches exchanged", v2, swapped_batches)
-    yield Kind("a batch twice", v2, doubled_batch)
-    yield Kind("a segment twice, under another name", v2, doubled_segment)
-    yield Kind("invalid name of a segment", v2, renamed)
-    for name in (v2, "v1 gzip"):
-        yield Kind("middle segment gone, all files", name, removed(MIDDLE))
-        yield Kind("middle segment gone, its .log alone", name, removed(MIDDLE, LOG))
-        yield Kind("last segment gone", name, removed(LAST))
-    yield Kind("last segment gone, copied alone", v2, alone(removed(LAST)))
-
-
-def _index_kinds() -> Iterator[Kind]:
-    v2 = "v2 none"
-    for ending in (INDEX, TIMEINDEX):
-        which = f".{ending} of a closed segment"
-        yield Kind(f"{which}: a bit", v2, index_byte(MIDDLE, ending, 3, 2))
-        yield Kind(f"{which}: half an entry", v2, shortened(MIDDLE, ending, 3))
-        yield Kind(f"{which} emptied", v2, emptied(MIDDLE, ending))
-        yield Kind(f"{which} gone", v2, removed(MIDDLE, ending))
-    for name in (v2, "v1 none"):
-        change = shortened(MIDDLE, TIMEINDEX, 12)
-        yield Kind("last entry of a closed segment's .timeindex gone", name, change)
-    yield Kind("both indexes of a closed segment gone", v2, removed(MIDDLE, INDEX, TIMEINDEX))
-    yield Kind("indexes of two segments exchanged", v2, swapped_indexes)
-    active, position = "last entry of the active", index_byte(LAST, INDEX, -1)
-    yield Kind(f"{active} .index: position, clean stop", v2, position)
-    yield Kind(f"{active} .index: position, crash", v2, unclean(position))
-    yield Kind(f"{active} .timeindex: 30 years ahead, clean stop", v2, late_time)
-    yield Kind(f"{active} .timeindex gone, clean stop", v2, shortened(LAST, TIMEINDEX, 12))
-
-
-def _transaction_kinds() -> Iterator[Kind]:
-    for name, producer in (("transactional", 7), ("compacted", 8)):
-        yield Kind("transaction indexes gone", name, lost_entries)
-        yield Kind("latest transaction index gone", name, lost_last_entries)
-        yield Kind("false entry in a transaction index", name, false_entry(producer))
-        yield Kind("producer of an entry: a bit", name, entry_byte(9))
-        yield Kind("version of an entry, first byte", name, entry_byte(0))
-        yield Kind("version of an entry, second byte", name, entry_byte(1))
-        yield Kind("an ABORT marker damaged", name, hurt_marker)
-
-
-def _fact_kinds() -> Iterator[Kind]:
-    v2 = "v2 none"
-    yield Kind("snapshot: a bit", v2, snapshot_bit)
-    yield Kind("snapshot: another sequence, right checksum", v2, snapshot_field(13))
-    yield Kind("snapshot gone", v2, removed(MIDDLE, SNAPSHOT))
-    yield Kind("snapshot beyond the end", v2, snapshot_of_the_future)
-    yield Kind("epoch begins too early", v2, epochs((0, 0), (1, 9), (2, 12)))
-    yield Kind("epoch begins too late", v2, epochs((0, 0), (1, 12), (2, 18)))
-    yield Kind("first epoch begins too late", v2, epochs((0, 3), (1, 9), (2, 18)))
-    yield Kind("latest epoch missing", v2, epochs((0, 0), (1, 9)))
-    yield Kind("epoch beyond the end", v2, epochs((0, 0), (1, 9), (2, 18), (3, 99)))
-    yield Kind("epochs that do not ascend", v2, epochs((0, 0), (2, 9), (1, 18)))
-    yield Kind("epoch file is garbage", v2, file(EPOCHS, b"x"))
-    yield Kind("partition.metadata is garbage", v2, file("partition.metadata", b"x"))
-    yield Kind("partition.metadata without an id", v2, file("partition.metadata", b"version: 0\n"))
-    for title, name in (
-        ("recovery point", "recovery-point-offset-checkpoint"),
-        ("log start", "log-start-offset-checkpoint"),
-        ("high watermark", "replication-offset-checkpoint"),
-        ("cleaner checkpoint", "cleaner-offset-checkpoint"),
-    ):
-        yield Kind(f"{title} beyond the end", v2, beside(name, checkpoint(99)))
-        yield Kind(f"file of the {title} is garbage", v2, beside(name, b"x"))
-
-
-def _compacted_kinds() -> Iterator[Kind]:
-    name, beyond = "compacted", beside("cleaner-offset-checkpoint", checkpoint(999))
-    too_high = "cleaner's checkpoint too high: keys have several records"
-    yield Kind("cleaned segment gone", name, segment_gone(0))
-    yield Kind("segment gone above the cleaner's checkpoint", name, segment_gone(-3))
-    yield Kind(too_high, name, checkpoint_from_elsewhere)
-    yield Kind("cleaner's checkpoint beyond the end", name, beyond)
-
-
-def _directory_kinds() -> Iterator[Kind]:
-    v2, empty = "v2 none", {f"{0:020}.log": b""}
-    other = {**empty, "partition.metadata": b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAFw"}
-    yield Kind("another partition with another topic id", v2, sibling("t-1", other))
-    for title, path in (
-        ("another partition without a topic id", "t-1"),
-        ("a stray directory", f"t-0.{'0' * 32}-stray"),
-        ("a directory that is deleted", f"u-0.{'0' * 32}-delete"),
-    ):
-        yield Kind(title, v2, sibling(path, empty), is_harmless=True)
-
-
-def _oddities() -> Iterator[Kind]:
-    for name in HEALTHY:
-        yield Kind("nothing", name, nothing, is_harmless=True)
-    v2 = "v2 none"
-    harmless = (
-        ("first segment gone, as retention leaves it", v2, removed(FIRST)),
-        ("log start within a segment", v2, beside("log-start-offset-checkpoint", checkpoint(10))),
-        ("torn batch at the end, crash", v2, unclean(cut(LAST, rest=70))),
-        ("zeros at the end, crash", v2, unclean(garbage_behind(LAST, bytes(5000)))),
-        ("empty active segment", v2, file(f"{END:020}.log", b"")),
-        (
-            "partition.metadata of a later version",
-            v2,
-            file("partition.metadata", b"version: 4\ntopic_id: ZGFtYWdlZCB0b3BpYyBpZA"),
-        ),
-        ("epoch file gone", v2, gone(EPOCHS)),
-        ("epoch without records at the end", v2, epochs((0, 0), (1, 9), (2, 18), (3, 27))),
-        ("copied without the log directory's files", v2, alone(nothing)),
-        ("only the .log files, copied alone", v2, alone(_only_logs)),
-        ("leftovers of a deletion", v2, file(f"{0:020}.log.deleted", b"x")),
-        ("leftover of a cleaner", v2, file(f"{0:020}.log.cleaned", b"x")),
-        ("a file that is not Kafka's", v2, file("notes.txt", b"x")),
-        ("indexes with preallocated space, crash", v2, unclean(_preallocated)),
-    )
-    yield from (Kind(*each, is_harmless=True) for each in harmless)
-
-
-def _only_logs(log: DamagedLog) -> None:
+def only_logs(log: DamagedLog) -> None:
     for name in list(log.files):
         if not name.endswith(".log"):
             del log.files[name]
 
 
-def _preallocated(log: DamagedLog) -> None:
+def preallocated(log: DamagedLog) -> None:
     for ending in (INDEX, TIMEINDEX):
         log.files[log.name(LAST, ending)] += bytes(240)

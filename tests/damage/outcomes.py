@@ -83,7 +83,7 @@ def records_of(files: Mapping[str, bytes]) -> list[LogRecord]:
 
 
 def salvage_words(log: DamagedLog, healthy: HealthyLog) -> str:
-    """Return what salvage keeps of the healthy log's records, and what it says of the others."""
+    """Return what salvage keeps of the healthy log's records, and what it reports of the others."""
     files = placed(log)
     ports = Ports(files=files, clock=VirtualClock(), random=SeededRandom(1))
     try:

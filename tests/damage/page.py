@@ -10,8 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.damage.kinds import Kind, kinds
+from tests.damage.kinds import Kind
 from tests.damage.outcomes import kafka_words, salvage_words, verification, verify_words
+from tests.damage.rows import kinds
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "damage.md"
 ANSWERS: Final = Path(__file__).with_name("kafka_answers.json")
@@ -20,8 +21,8 @@ INTRODUCTION: Final = """\
 # Damage, and what it does
 This page is written by `python -m tests.damage.page`; `tests/test_damage_page.py` makes each damage
 again and compares the page. Each row changes one small partition: three segments, 27 records in the
-plain logs. The broker had stopped in order unless the row says *crash*, and the files of its log
-directory are there unless it says *copied alone*.
+plain logs. The broker had stopped in order except in rows with *crash*, and the files of its log
+directory are there except in rows with *copied alone*.
 
 - **verify** is `cordwood log verify` on the log directory. A *damage* ends it with exit code 1.
 - **salvage** is `cordwood log salvage`: how many of the healthy log's records are in the new

@@ -10,9 +10,9 @@ from typing import Final
 
 import pytest
 
-from tests.damage.kinds import kinds
 from tests.damage.outcomes import kafka_words
 from tests.damage.page import ANSWERS, key_of
+from tests.damage.rows import kinds
 from tests.interop.kafka_harness.damaged_logs import DamagedLogs
 from tests.interop.kafka_harness.jars import Jars
 
