@@ -10,9 +10,10 @@ ARGS ?=
 # A tier is a folder and a mark (tests/conftest.py). Each target names its folders, so that the
 # fast tests do not import the slow ones; tests/test_first_contact.py checks that no folder is lost.
 FAST_FOLDERS := tests/unit tests/scripts tests/conformance tests/properties tests/corruption \
-	tests/mutations $(wildcard tests/test_*.py)
+	tests/mutations tests/adversary $(wildcard tests/test_*.py)
 SLOW_FOLDERS := tests/crash tests/interop tests/fuzz tests/robustness tests/spark tests/benchmarks \
-	tests/corruption tests/mutations tests/unit/spark tests/unit/cli/test_doctor_checks.py
+	tests/adversary tests/corruption tests/mutations tests/unit/spark \
+	tests/unit/cli/test_doctor_checks.py
 SLOW := crash or interop or fuzz or robustness or spark or bench
 
 # Tests run in WORKERS processes; WORKERS=1 runs them in one, for a debugger. Fast tests are moved
