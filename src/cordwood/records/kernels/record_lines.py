@@ -130,7 +130,7 @@ def _sequence(base: int, delta: int) -> int:
 
 @inlined
 def _header_keys(source: Bytes, record: Record, out: Bytes, at: int) -> int:
-    """Write the keys of the validated headers."""
+    """Write the keys of the validated headers, or return -1 when one of them is not UTF-8."""
     stop = record[R_STOP]
     position = varint(source, record[R_TAIL], stop)[1]
     for index in range(record[R_HEADERS]):
@@ -138,6 +138,8 @@ def _header_keys(source: Bytes, record: Record, out: Bytes, at: int) -> int:
             store_8(out, at, _COMMA)
             at += 1
         size, key_at = varint(source, position, stop)
+        if utf8(source, key_at, key_at + size) < 0:
+            return -1
         copy(out, at, source, key_at, size)
         at += size
         size, position = varint(source, key_at + size, stop)
@@ -147,7 +149,7 @@ def _header_keys(source: Bytes, record: Record, out: Bytes, at: int) -> int:
 
 @inlined
 def _metadata(source: Bytes, record: Record, words: Words, out: Bytes, at: int) -> int:
-    """Write the fields of a record after its offset and timestamp."""
+    """Write the fields of a record after its offset and timestamp; -1 as `_header_keys`."""
     at = number_text(out, _literal(out, at, T_KEY_SIZE), max(record[R_KEY_SIZE], -1))
     at = number_text(out, _literal(out, at, T_VALUE_SIZE), max(record[R_VALUE_SIZE], -1))
     base = words[N_BASE_SEQUENCE]
@@ -156,6 +158,8 @@ def _metadata(source: Bytes, record: Record, words: Words, out: Bytes, at: int) 
     sequence = -1 if base < 0 else _sequence(base, record[R_OFFSET])
     at = number_text(out, _literal(out, at, T_SEQUENCE), sequence)
     at = _header_keys(source, record, out, _literal(out, at, T_HEADERS))
+    if at < 0:
+        return -1
     store_8(out, at, _BRACKET)
     return at + 1
 
@@ -184,12 +188,14 @@ def _data(source: Bytes, record: Record, has_metadata: int, out: Bytes, at: int)
 
 @inlined
 def _line(source: Bytes, record: Record, words: Words, out: Bytes, at: int) -> int:
-    """Write a record's whole line; -1 when its data cannot be written here."""
+    """Write a record's whole line; -1 when it has text that cannot be written here."""
     if words[N_HAS_METADATA]:
         label = T_APPEND if words[N_IS_STAMPED] else T_CREATE
         at = number_text(out, _literal(out, at, T_OFFSET), words[N_OFFSET])
         at = number_text(out, _literal(out, at, label), words[N_TIMESTAMP])
         at = _metadata(source, record, words, out, at)
+        if at < 0:
+            return -1
     if words[N_HAS_DATA]:
         at = _data(source, record, words[N_HAS_METADATA], out, at)
         if at < 0:

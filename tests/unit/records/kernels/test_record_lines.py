@@ -32,6 +32,13 @@ def shapes(**fields: object) -> bytes:
     return bytes(builder.build())
 
 
+def with_header(key: bytes) -> bytes:
+    builder = BatchBuilder()
+    builder.append(b"k", b"v", timestamp=1, headers=(("name", b""),))
+    data = bytes(builder.build())
+    return changed(data, data.index(b"name"), key)
+
+
 def text(*, key: bytes = b"k", value: bytes = b"v") -> bytes:
     builder = BatchBuilder()
     builder.append(key, value, timestamp=1)
@@ -49,6 +56,7 @@ SAMPLES = {
     "the lowest offset": changed(text(), 0, INT64_MIN.to_bytes(8, signed=True)),
     "a key that is not text": text(key=b"\xff"),
     "a value that is not text": text(value=b"\xff"),
+    "a header key that is not text": with_header(b"n\x80me"),
     "a negative delta": changed(text(), 64, b"\x01"),
     "a record cut": changed(text(), 61, b"\x7e"),
     "bytes behind": text() [:8] + (len(text()) - 11).to_bytes(4) + text()[12:] + b"\0",
