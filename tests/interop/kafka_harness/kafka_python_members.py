@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from queue import Empty, Queue
 from threading import Thread
+from time import monotonic
 from typing import cast
 
 import kafka
@@ -57,6 +58,7 @@ class KafkaPythonMember:
             heartbeat_interval_ms=100,
             fetch_max_wait_ms=20,
         )
+        self._topic = membership.topic
         self._calls: Queue[Call] = Queue()
         self._values: list[bytes] = []
         self._thread = Thread(target=self._run)
@@ -78,11 +80,18 @@ class KafkaPythonMember:
         self._calls.put((do, promise))
         return promise.result(PATIENCE_S)
 
+    def _await_topic(self) -> None:
+        """Wait until the client knows the topic: it would join, and assign nothing, without it."""
+        end_s = monotonic() + PATIENCE_S
+        while not self.consumer.partitions_for_topic(self._topic):
+            assert monotonic() < end_s, self._topic
+
     def _polled(self) -> Polled:
         values, self._values = self._values, []
         return Polled([each.partition for each in self.consumer.assignment()], values)
 
     def _run(self) -> None:
+        self._await_topic()
         done: Callable[[], object] | None = None
         while done != self.consumer.close:
             found = self.consumer.poll(timeout_ms=POLL_MS)
