@@ -9,25 +9,13 @@
 The files are in the page cache. All times are processor time of one core.
 """
 
-import struct
-import tempfile
-import tracemalloc
-from collections.abc import Callable
-from pathlib import Path
-from typing import Final
+from functools import partial
 
-from benchmarks.cpu_time import cpu_seconds
 from benchmarks.figure import Bound, Figure
+from benchmarks.micro.segments import FULL, MB, MOST_MB, SHAPES, peak, seconds
 from cordwood.core.ports import Ports
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
-from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.workbench.salvage.salvage import salvage
-
-FULL: Final = 256 * 1024 * 1024
-#: Segments, and batches in each of them, of a full run.
-SHAPES: Final = ((10_000, 1), (1_000, 1_000))
-MOST_MB: Final = 64
-MB: Final = 1 << 20
 
 
 def figures(size: int = FULL) -> list[Figure]:
@@ -35,7 +23,9 @@ def figures(size: int = FULL) -> list[Figure]:
     found = []
     for segments, batches in SHAPES:
         count = max(8, segments * min(size, FULL) // FULL)
-        half, all_of_it = (_seconds(each, batches) for each in (count // 2, count))
+        half, all_of_it = (
+            seconds(_salvage_of(each, batches), each, batches) for each in (count // 2, count)
+        )
         name = f"salvage, {count:,} segments of {batches:,} batches"
         found.append(
             Figure(
@@ -51,7 +41,7 @@ def figures(size: int = FULL) -> list[Figure]:
         found.append(
             Figure(
                 name=f"{name}, memory",
-                value=_peak(count, batches) / MB,
+                value=peak(_salvage_of(count, batches), count, batches) / MB,
                 unit="MB",
                 goal=MOST_MB,
                 bound=Bound.MOST,
@@ -60,47 +50,16 @@ def figures(size: int = FULL) -> list[Figure]:
     return found
 
 
-def _seconds(segments: int, batches: int) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        return cpu_seconds(_salvage_of(Path(folder), segments, batches), 1)
+def _salvage_of(segments: int, batches: int) -> "partial[None]":
+    return partial(_salvage, segments * batches)
 
 
-def _peak(segments: int, batches: int) -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        call = _salvage_of(Path(folder), segments, batches)
-        tracemalloc.start()
-        try:
-            call()
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-
-def _salvage_of(folder: Path, segments: int, batches: int) -> Callable[[], object]:
-    """Write a log, and return the call that salvages it."""
-    source = folder / "logs" / "bench-0"
-    source.mkdir(parents=True)
-    batch = _batch()
-    for number in range(segments):
-        data = bytearray(batch * batches)
-        base = number * batches
-        for at in range(batches):
-            struct.pack_into(">q", data, at * len(batch), base + at)
-        (source / f"{base:020}.log").write_bytes(data)
+def _salvage(batches: int, path: str, out: str) -> None:
+    """Salvage the partition at a path, which has a number of batches."""
     ports = Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom())
-
-    def call() -> None:
-        report = salvage(ports, str(source), out=str(folder / "out"))
-        assert report.is_whole, "the log is sound"
-        assert report.batches == segments * batches, "the report counts every batch"
-
-    return call
-
-
-def _batch() -> bytes:
-    builder = BatchBuilder(BatchFields(partition_leader_epoch=0))
-    builder.append(b"key", b"value", timestamp=1_700_000_000_000)
-    return bytes(builder.build())
+    report = salvage(ports, path, out=out)
+    assert report.is_whole, "the log is sound"
+    assert report.batches == batches, "the report counts every batch"
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def figures(size: int = FULL) -> list[Figure]:
     for name, operation in OPERATIONS.items():
         for segments, batches in SHAPES:
             count = max(8, segments * min(size, FULL) // FULL)
-            half, whole = (_seconds(operation, each, batches) for each in (count // 2, count))
+            half, whole = (seconds(operation, each, batches) for each in (count // 2, count))
             found.append(
                 Figure(
                     name=f"{name}, {count:,} segments of {batches:,} batches",
@@ -61,7 +61,7 @@ def figures(size: int = FULL) -> list[Figure]:
         found.append(
             Figure(
                 name=f"{name}, {count:,} segments of {batches:,} batches, memory",
-                value=_peak(operation, count, batches) / MB,
+                value=peak(operation, count, batches) / MB,
                 unit="MB",
                 goal=MOST_MB,
                 bound=Bound.MOST,
@@ -104,12 +104,14 @@ OPERATIONS: Final[Mapping[str, Callable[[str, str], None]]] = {
 }
 
 
-def _seconds(operation: Callable[[str, str], None], segments: int, batches: int) -> float:
+def seconds(operation: Callable[[str, str], None], segments: int, batches: int) -> float:
+    """Return the processor time of an operation on a log of this shape."""
     with _log(segments, batches) as folder:
         return cpu_seconds(lambda: operation(f"{folder}/logs/bench-0", f"{folder}/out"), 1)
 
 
-def _peak(operation: Callable[[str, str], None], segments: int, batches: int) -> int:
+def peak(operation: Callable[[str, str], None], segments: int, batches: int) -> int:
+    """Return the peak of Python's allocations, in bytes, of an operation on such a log."""
     with _log(segments, batches) as folder:
         tracemalloc.start()
         try:
