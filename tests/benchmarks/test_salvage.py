@@ -1,6 +1,7 @@
 """The benchmark of salvage runs, small, so that it cannot rot."""
 
-from benchmarks.micro.salvage import FULL, SHAPES, figures
+from benchmarks.micro.salvage import figures
+from benchmarks.micro.segments import FULL, SHAPES
 
 
 def test_figures_of_salvage_are_measured_when_small() -> None:
