@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
 from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange, TimerKey
@@ -23,11 +23,7 @@ from cordwood.coordination.ports import InternalBatch, InternalLog, TransactionM
 from cordwood.coordination.runtime.append_errors import coordinator_error
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
-from cordwood.coordination.runtime.deferred_outcomes import (
-    NO_APPEND,
-    DeferredAppend,
-    DeferredOutcomes,
-)
+from cordwood.coordination.runtime.deferred_outcomes import DeferredAppend, DeferredOutcomes
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts
 from cordwood.coordination.runtime.waiting_calls import WaitingCalls
 from cordwood.core.errors import KafkaError, UnknownServerError
@@ -42,6 +38,13 @@ _log = logging.getLogger(__name__)
 TIMER_RETRY_MS: Final = 500
 
 _FAILED: Final = "the coordinator failed; the log of the broker has the reason"
+
+
+class _TurnBatch(NamedTuple):
+    """The batch of one turn of the loop, and the outcomes that wait for it."""
+
+    batch: InternalBatch
+    append: DeferredAppend
 
 
 class ActiveShard(Generic[S]):
@@ -65,9 +68,7 @@ class ActiveShard(Generic[S]):
         self._ports = ports
         self._timers = timers.of_shard(self._on_timer)
         self._deferred = DeferredOutcomes(self._release)
-        #: The batch of this turn, and the outcomes that wait for it.
-        self._batch: InternalBatch | None = None
-        self._batched = NO_APPEND
+        self._turn: _TurnBatch | None = None
         self._is_over = False
 
     @property
@@ -160,15 +161,16 @@ class ActiveShard(Generic[S]):
         if outcome.producer is not None or outcome.on_failure is not None:
             return False
         now_ms = self._ports.clock.now_ms()
-        is_first = self._batch is None or not self._batch.add(outcome.records, now_ms)
-        if is_first:
+        turn = self._turn
+        is_first = turn is None or not turn.batch.add(outcome.records, now_ms)
+        if turn is None or is_first:
             self._append_batch()
             batch = self._open_batch()
             if batch is None or not batch.add(outcome.records, now_ms):
                 return False
-            self._batch, self._batched = batch, self._deferred.begin(outcome)
+            self._turn = _TurnBatch(batch, self._deferred.begin(outcome))
         else:
-            self._batched.outcomes.append(outcome)
+            turn.append.outcomes.append(outcome)
         offset, self.next_offset = self.next_offset, self.next_offset + len(outcome.records)
         self._replay(outcome, offset)
         self._set_timers(outcome)
@@ -185,11 +187,11 @@ class ActiveShard(Generic[S]):
 
     def _append_batch(self) -> None:
         """Append the batch of this turn, if there is one."""
-        batch, self._batch = self._batch, None
-        if batch is None or self._is_over:
+        turn, self._turn = self._turn, None
+        if turn is None or self._is_over:
             return
         try:
-            self._await(self._batched, batch.append())
+            self._await(turn.append, turn.batch.append())
         except KafkaError as error:
             self._break(coordinator_error(error.with_traceback(None)))
         except Exception:  # noqa: BLE001 - as in `run`

@@ -6,7 +6,6 @@ Appends may count in any order, or fail; their outcomes are released in the orde
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from cordwood.coordination.outcome import Outcome
 
@@ -17,10 +16,6 @@ class DeferredAppend:
 
     outcomes: list[Outcome]
     counts: bool = False
-
-
-#: The append of a shard that has none.
-NO_APPEND: Final = DeferredAppend([])
 
 
 class DeferredOutcomes:
