@@ -11,8 +11,21 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 from pyspark.errors import PySparkException
 
 from cordwood.core.errors import SettingError
-from cordwood.spark.transforms import decode_avro, latest, unframed
-from tests.unit.spark.avro.test_avro_decoder import ADA, FIRST, SECOND, framed
+from cordwood.spark.formats.schema_source import JSON, given_schemas
+from cordwood.spark.transforms import (
+    decode_avro,
+    decode_json,
+    decode_protobuf,
+    encode_avro,
+    encode_json,
+    encode_protobuf,
+    latest,
+    unframed,
+)
+from tests.unit.spark.formats.protobuf_samples import FIRST as FILE
+from tests.unit.spark.formats.protobuf_samples import bytes_of, file_of
+from tests.unit.spark.formats.registry_server import registry_server
+from tests.unit.spark.formats.test_avro_decoder import ADA, FIRST, SECOND, framed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,6 +105,79 @@ def test_record_has_the_schema_of_the_named_reader(spark: "SparkSession") -> Non
 def test_unknown_reader_schema_is_rejected(spark: "SparkSession") -> None:
     with pytest.raises(SettingError, match=r"schema 3 is not among \[1\]"):
         decode_avro(log(spark, (0, 0, b"", b"")), {1: json.dumps(FIRST)}, reader=3)
+
+
+def test_registry_has_the_schemas_of_both_directions(spark: "SparkSession") -> None:
+    with registry_server() as server:
+        for schema in (FIRST, SECOND):
+            server.schemas.append(("orders-value", {"schema": json.dumps(schema)}))
+        frame = log(
+            spark, (0, 0, b"", framed(1, FIRST, {"id": 1})), (0, 1, b"", framed(3, FIRST, ADA))
+        )
+
+        decoded = frame.transform(decode_avro, server.url, reader="orders-value")
+        encoded = decoded.transform(encode_avro, server.url, schema="orders-value", into="out")
+
+        rows = encoded.orderBy("offset").collect()
+    assert bytes(rows[0].out) == framed(2, SECOND, {"id": 1, "by": None})
+    assert (rows[1].out, rows[1].error) == (None, "schema 3: the registry has none")
+
+
+def test_protobuf_is_decoded_and_encoded(spark: "SparkSession") -> None:
+    schemas = {7: bytes_of(file_of(FILE))}
+    frame = log(spark, (0, 0, b"", b"\0\0\0\0\7\0\x08\5"), (0, 1, b"", b"?"), (0, 2, b"", None))
+
+    decoded = frame.transform(decode_protobuf, schemas)
+    rows = decoded.transform(encode_protobuf, schemas, into="out").orderBy("offset").collect()
+
+    assert [row.record and row.record.id for row in rows] == [5, None, None]
+    assert [row.error for row in rows] == [None, "no schema id (begins with 3f)", None]
+    assert [row.out and bytes(row.out) for row in rows] == [b"\0\0\0\0\7\0\x08\5", None, None]
+
+
+def test_json_is_decoded_and_encoded(spark: "SparkSession") -> None:
+    values = [b'{"id": 1, "by": "ada"}', b'{"id": "x"}', b"?", b"", b"null", None]
+    frame = log(spark, *((0, number, b"", value) for number, value in enumerate(values)))
+
+    decoded = frame.transform(decode_json, "id long, by string")
+    rows = decoded.transform(encode_json, into="out").orderBy("offset").collect()
+
+    bad = "not JSON of these columns: "
+    assert [row.record and row.record.asDict() for row in rows] == [{"id": 1, "by": "ada"}] + [
+        None
+    ] * 5
+    assert [row.error for row in rows] == [
+        None,
+        f'{bad}{{"id": "x"}}',
+        f"{bad}?",
+        bad,
+        f"{bad}null",
+        None,
+    ]
+    assert [row.out and bytes(row.out) for row in rows] == [b'{"id":1,"by":"ada"}'] + [None] * 5
+
+
+def test_json_with_a_schema_id_has_the_columns_of_its_schema(spark: "SparkSession") -> None:
+    schemas = given_schemas({7: '{"properties": {"id": {"type": "integer"}}}'}, JSON)
+    frame = log(spark, (0, 0, b"", b'\0\0\0\0\7{"id": 1}'), (0, 1, b"", b'{"id": 1}'))
+
+    decoded = frame.transform(decode_json, schemas=schemas)
+    rows = decoded.transform(encode_json, schemas=schemas, into="out").orderBy("offset").collect()
+
+    assert [(row.schema_id, row.record and row.record.id, row.error) for row in rows] == [
+        (7, 1, None),
+        (None, None, "no schema id"),
+    ]
+    assert [row.out and bytes(row.out) for row in rows] == [b'\0\0\0\0\7{"id":1}', None]
+
+
+def test_json_schema_of_no_object_is_rejected(spark: "SparkSession") -> None:
+    schemas = given_schemas({7: '{"type": "string"}'}, JSON)
+
+    with pytest.raises(SettingError, match="schema 7 is of string, not of an object"):
+        decode_json(log(spark, (0, 0, b"", b"")), schemas=schemas)
+    with pytest.raises(SettingError, match="neither columns nor schemas"):
+        decode_json(log(spark, (0, 0, b"", b"")))
 
 
 @pytest.mark.parametrize("taken", ("schema_id", "payload"))

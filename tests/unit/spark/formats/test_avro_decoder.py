@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("fastavro", reason="the extra spark is not installed")
 
-import pyarrow as pa
 from fastavro import parse_schema, schemaless_writer
 
-from cordwood.spark.avro.avro_decoder import AvroDecoder, DecodedValue, decode_batches
-from cordwood.spark.avro.avro_schemas import load_schemas
+from cordwood.spark.formats.avro_decoder import AvroDecoder
+from cordwood.spark.formats.schema_source import AVRO, given_schemas
+from cordwood.spark.formats.value_decoder import decoded_columns
 
 pytestmark = pytest.mark.spark
 
@@ -41,7 +41,7 @@ def framed(number: int, schema: Mapping[str, Any], record: object) -> bytes:
 def decoder(*schemas: Mapping[str, Any]) -> AvroDecoder:
     """Return a decoder of schemas 1, 2 and so on; the last one is the reader schema."""
     texts = {number: json.dumps(schema) for number, schema in enumerate(schemas, 1)}
-    return AvroDecoder(load_schemas(texts), len(texts))
+    return AvroDecoder(given_schemas(texts, AVRO), len(texts))
 
 
 def test_value_is_decoded_by_its_schema_and_resolved_to_the_reader_schema() -> None:
@@ -100,27 +100,20 @@ def test_columns_have_logical_types() -> None:
 
     value = of_record.decode(framed(1, FIRST | {"fields": fields}, told))
 
-    assert of_record.columns([value])[1].to_pylist() == [{**told, "tags": [("a", 1)]}]
+    columns = decoded_columns([value], of_record.record_type)
+    assert columns[1].to_pylist() == [{**told, "tags": [("a", 1)]}]
 
 
-def test_row_with_a_value_out_of_column_range_has_an_error() -> None:
-    of_order = decoder(FIRST)
-    rows = [DecodedValue(1, {"id": 1}, None), DecodedValue(1, {"id": 1 << 40}, None)]
+def test_schema_that_no_column_can_have_is_named_in_the_row() -> None:
+    of_order = AvroDecoder(given_schemas({1: json.dumps(FIRST), 2: "{"}, AVRO), 1)
 
-    ids, records, errors = of_order.columns(rows)
+    found = of_order.decode(b"\0\0\0\0\2?")
 
-    assert ids.to_pylist() == [1, 1]
-    assert records.to_pylist() == [{"id": 1}, None]
-    assert errors[0].as_py() is None
-    assert errors[1].as_py().startswith("schema 1: ")
+    assert found.schema_id == 2
+    assert (found.error or "").startswith("schemas: schema 2: not a valid schema")
 
 
-def test_batches_keep_their_columns() -> None:
-    schemas = load_schemas({1: json.dumps(FIRST)})
-    batch = pa.record_batch({"offset": [3, 4], "value": [framed(1, FIRST, {"id": 7}), b"?"]})
+def test_values_of_a_plain_type_are_decoded() -> None:
+    of_text = AvroDecoder(given_schemas({1: '"string"'}, AVRO), 1)
 
-    (found,) = decode_batches("value", schemas, 1, iter([batch]))
-
-    assert found.schema.names == ["offset", "value", "schema_id", "record", "error"]
-    assert found.column("record").to_pylist() == [{"id": 7}, None]
-    assert found.column("value").to_pylist() == batch.column("value").to_pylist()
+    assert of_text.decode(b"\0\0\0\0\1\4hi") == (1, "hi", None)

@@ -1,7 +1,6 @@
-"""Avro schemas by id, and their Arrow types."""
+"""Avro schemas, what they refer to, and their Arrow types."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,17 +9,31 @@ pytest.importorskip("fastavro", reason="the extra spark is not installed")
 import pyarrow as pa
 
 from cordwood.core.errors import SettingError
-from cordwood.spark.avro.avro_schemas import Schema, arrow_type, load_schemas
+from cordwood.spark.formats.avro_schemas import Schema, arrow_type, load_avro, parse_avro
+from cordwood.spark.formats.schema_source import (
+    AVRO,
+    JSON,
+    SchemaReference,
+    SchemaText,
+    SchemaTexts,
+    given_schemas,
+)
+from tests.unit.spark.formats.subjects import Subjects
 
 pytestmark = pytest.mark.spark
 
 ORDER = {"type": "record", "name": "shop.Order", "fields": [{"name": "id", "type": "long"}]}
 
 
+def parsed(schema: Schema) -> Schema:
+    """Return a schema that is given as text."""
+    return parse_avro(SchemaText(AVRO, json.dumps(schema)), SchemaTexts({}), of="schema 1")
+
+
 def of_field(schema: Schema) -> pa.DataType:
     """Return the Arrow type of a field with this schema, through the JSON text."""
     record = {**ORDER, "fields": [{"name": "a", "type": schema}]}
-    return arrow_type(load_schemas({1: json.dumps(record)})[1], of="it").field("a").type
+    return arrow_type(parsed(record), of="schema 1").field("a").type
 
 
 def logical(of: str, name: str, **more: int | str) -> Schema:
@@ -57,9 +70,9 @@ def test_type_can_be_referenced_by_its_name() -> None:
     four = {"type": "fixed", "name": "Four", "size": 4}
     record = {**ORDER, "fields": [{"name": "a", "type": four}, {"name": "b", "type": "Four"}]}
 
-    (schema,) = load_schemas({3: json.dumps(record)}).values()
-
-    assert arrow_type(schema, of="it") == pa.struct([("a", pa.binary()), ("b", pa.binary())])
+    assert arrow_type(parsed(record), of="it") == pa.struct(
+        [("a", pa.binary()), ("b", pa.binary())]
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,34 +90,38 @@ def test_unsupported_type_is_rejected(schema: Schema, error_text: str) -> None:
     assert "map_arrow" in str(refused.value)
 
 
-def test_folder_has_schemas_by_their_ids(tmp_path: Path) -> None:
-    for number in (3, 20):
-        (tmp_path / f"{number}.avsc").write_text(json.dumps(ORDER))
-    (tmp_path / "README.md").write_text("schemas")
-
-    assert sorted(load_schemas(str(tmp_path))) == [3, 20]
+@pytest.mark.parametrize("text", ("{", '"Unheard"', '{"type": "unheard"}'))
+def test_invalid_schema_is_rejected(text: str) -> None:
+    with pytest.raises(SettingError, match="schema 3: not a valid schema"):
+        load_avro(given_schemas({3: text}, AVRO))
 
 
-@pytest.mark.parametrize(
-    ("files", "error_text"),
-    (
-        ({}, "contains no schemas"),
-        ({"order.avsc": json.dumps(ORDER)}, r"the name of .*order\.avsc is not a number"),
-        ({"3.avsc": "{"}, "schema 3: not a valid schema"),
-        ({"3.avsc": '"Unheard"'}, "schema 3: not a valid schema"),
-        ({"3.avsc": '{"type": "unheard"}'}, "schema 3: not a valid schema"),
-    ),
-)
-def test_unusable_folder_is_rejected(
-    tmp_path: Path, files: dict[str, str], error_text: str
-) -> None:
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-
-    with pytest.raises(SettingError, match=error_text):
-        load_schemas(str(tmp_path))
+def test_schema_of_another_kind_is_rejected() -> None:
+    with pytest.raises(SettingError, match="schema 3 is a schema in JSON, not in Avro"):
+        load_avro(given_schemas({3: "{}"}, JSON))
 
 
-def test_missing_folder_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"folder .* does not exist"):
-        load_schemas(str(tmp_path / "gone"))
+def test_schema_contains_the_types_that_it_refers_to() -> None:
+    money = {"type": "record", "name": "shop.Money", "fields": [{"name": "in", "type": "Currency"}]}
+    currency = {"type": "enum", "name": "shop.Currency", "symbols": ["EUR"]}
+    order = {**ORDER, "fields": [{"name": name, "type": "Money"} for name in ("net", "gross")]}
+    of_currency = (SchemaReference("shop.Currency", "currency", 1),)
+    of_money = (SchemaReference("shop.Money", "money", 2),)
+    source = Subjects(
+        {
+            ("currency", 1): SchemaText(AVRO, json.dumps(currency)),
+            ("money", 2): SchemaText(AVRO, json.dumps(money), of_currency),
+        }
+    )
+
+    found = parse_avro(SchemaText(AVRO, json.dumps(order), of_money), source, of="schema 1")
+
+    a_money = pa.struct([("in", pa.string())])
+    assert arrow_type(found, of="it") == pa.struct([("net", a_money), ("gross", a_money)])
+
+
+def test_absent_reference_is_rejected() -> None:
+    schema = SchemaText(AVRO, '"shop.Money"', (SchemaReference("shop.Money", "money", 2),))
+
+    with pytest.raises(SettingError, match=r"schema 1 refers to shop\.Money"):
+        parse_avro(schema, Subjects({}), of="schema 1")

@@ -1,23 +1,24 @@
-"""Avro schemas by their registry ids, and the Arrow types of their records.
-
-    schemas/17.avsc    the schema with id 17 in the registry
-
-Schemas are loaded once on the driver and pickled with the tasks: a task needs no registry or disk.
-"""
+"""Avro schemas, and the Arrow types of their records."""
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pyarrow as pa
 
 from cordwood.core.errors import SettingError
+from cordwood.spark.formats.schema_source import (
+    AVRO,
+    SchemaSource,
+    SchemaText,
+    SchemaTexts,
+    UnknownSchemaError,
+    invalid_schemas,
+)
 
 #: A parsed schema: a type name, a union, or a complex type.
 Schema = str | list[Any] | dict[str, Any]
 
-_SUFFIX: Final = ".avsc"
 _PLAIN: Final = {
     "null": pa.null(),
     "boolean": pa.bool_(),
@@ -38,19 +39,31 @@ _TIMES: Final = {
 _LOGICAL: Final = (*_TIMES, "decimal")
 #: Keys of a complex type that contain other schemas.
 _PARTS: Final = ("type", "items", "values", "fields")
+#: Types that have a name.
+_NAMED: Final = ("record", "error", "enum", "fixed")
 
 
-def load_schemas(place: str | Mapping[int, str]) -> dict[int, Schema]:
-    """Load schemas from a folder, or from texts by id; raise SettingError for an unusable one."""
-    texts = _texts_in(Path(place)) if isinstance(place, str) else place
-    if not texts:
-        raise _invalid(
-            f"schemas: {place!r} contains no schemas", f"store each schema as <id>{_SUFFIX}"
+def parse_avro(schema: SchemaText, source: SchemaSource, *, of: str) -> Schema:
+    """Parse a schema to full names, with the schemas that it refers to in it.
+
+    Logical types that Spark does not support are removed. `of` names the schema in errors; raise
+    SettingError for a schema that cannot be used.
+    """
+    if schema.kind != AVRO:
+        raise invalid_schemas(
+            f"{of} is a schema in {schema.kind}, not in Avro",
+            "use the transformation of its format",
         )
-    schemas = {number: _parsed(number, text) for number, text in texts.items()}
-    for number, schema in schemas.items():
-        arrow_type(schema, of=f"schema {number}")
-    return schemas
+    named: dict[str, Schema] = {}
+    _parse_references(schema, source, named, of=of)
+    parsed = _parsed(schema.text, named, of=of)
+    return _without_unknown(_Inlining(named).inlined(parsed))
+
+
+def load_avro(source: SchemaTexts) -> None:
+    """Raise SettingError unless each of the given schemas can be used."""
+    for number, text in source.all().items():
+        arrow_type(parse_avro(text, source, of=f"schema {number}"), of=f"schema {number}")
 
 
 def arrow_type(schema: Schema, *, of: str) -> pa.DataType:
@@ -111,7 +124,7 @@ class _SchemaTypes:
     def _unsupported(self, path: tuple[str, ...], problem: str) -> SettingError:
         where = ".".join(path) or "the schema"
         remedy = "decode it with your own function in `scan(...).map_arrow`"
-        return _invalid(f"{self._of}: {where} {problem}", remedy)
+        return invalid_schemas(f"{self._of}: {where} {problem}", remedy)
 
 
 #: Complex types, with the functions that convert them.
@@ -134,34 +147,57 @@ def _includes(wide: pa.DataType, narrow: pa.DataType) -> bool:
     return bool(wide == narrow) or (wide, narrow) in numbers
 
 
-def _texts_in(folder: Path) -> dict[int, str]:
-    if not folder.is_dir():
-        raise _invalid(
-            f"schemas: folder {folder} does not exist", "use the folder with the schemas"
-        )
-    texts = {}
-    for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        if not path.stem.isdecimal():
-            raise _invalid(
-                f"schemas: the name of {path} is not a number",
-                f"rename it to the id in the registry: <id>{_SUFFIX}",
-            )
-        texts[int(path.stem)] = path.read_text(encoding="utf-8")
-    return texts
+def _parse_references(
+    schema: SchemaText, source: SchemaSource, named: dict[str, Schema], *, of: str
+) -> None:
+    """Add the types that a schema refers to, those that these refer to first."""
+    for each in schema.references:
+        if each.name in named:
+            continue
+        try:
+            text = source.by_version(each.subject, each.version)
+        except UnknownSchemaError as error:
+            raise invalid_schemas(
+                f"{of} refers to {each.name}: {error}", "register the schema that it refers to"
+            ) from error
+        _parse_references(text, source, named, of=of)
+        _parsed(text.text, named, of=of)
 
 
-def _parsed(number: int, text: str) -> Schema:
-    """Parse a schema to full names, without logical types that Spark does not support."""
+def _parsed(text: str, named: dict[str, Schema], *, of: str) -> Schema:
     from fastavro import parse_schema  # noqa: PLC0415  # an extra
     from fastavro.schema import SchemaParseException, UnknownType  # noqa: PLC0415  # as above
 
     try:
-        parsed = parse_schema(json.loads(text))
+        return parse_schema(json.loads(text), named_schemas=named)  # type: ignore[arg-type]  # a dict of dicts
     except (ValueError, SchemaParseException, UnknownType) as error:
-        raise _invalid(
-            f"schema {number}: not a valid schema ({error})", "get it from the registry"
+        raise invalid_schemas(
+            f"{of}: not a valid schema ({error})", "get it from the registry"
         ) from error
-    return _without_unknown(parsed)
+
+
+class _Inlining:
+    """Puts the definition of each named type where its name comes first."""
+
+    def __init__(self, named: Mapping[str, Schema]) -> None:
+        self._named = named
+        self._defined: set[str] = set()
+
+    def inlined(self, schema: Schema) -> Schema:
+        if isinstance(schema, list):
+            return [self.inlined(each) for each in schema]
+        if isinstance(schema, str):
+            is_first = schema in self._named and schema not in self._defined
+            return self.inlined(self._named[schema]) if is_first else schema
+        if schema["type"] in _NAMED:
+            self._defined.add(schema["name"])
+        return {name: self._part(name, value) for name, value in schema.items()}
+
+    def _part(self, name: str, value: Schema) -> Schema:
+        if name == "fields":
+            fields = cast("list[dict[str, Schema]]", value)
+            return [{**each, "type": self.inlined(each["type"])} for each in fields]
+        return self.inlined(value) if name in _PARTS else value
 
 
 def _without_unknown(schema: Schema) -> Schema:
@@ -175,7 +211,3 @@ def _without_unknown(schema: Schema) -> Schema:
         for name, value in schema.items()
         if not name.startswith("__") and (name != "logicalType" or value in _LOGICAL)
     }
-
-
-def _invalid(problem: str, remedy: str) -> SettingError:
-    return SettingError(problem, key="schemas", remedy=remedy)

@@ -1,1 +1,0 @@
-"""Avro values in the Confluent wire format: schemas by id, decoded into Arrow."""

@@ -1,0 +1,44 @@
+"""Columns of encoded values."""
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+import pyarrow as pa
+
+from cordwood.spark.formats.value_encoder import EncodedValue, encode_batches
+
+
+class Numbers:
+    """Encodes numbers from 0 on."""
+
+    def encode(self, record: int) -> EncodedValue:
+        if record < 0:
+            return EncodedValue(None, "negative")
+        return EncodedValue(str(record).encode(), None)
+
+
+def encoded(**columns: list[Any]) -> dict[str, list[Any]]:
+    """Return the columns of a batch with the encoded `record` as `value`."""
+    (found,) = encode_batches("record", "value", Numbers, iter([pa.record_batch(columns)]))
+    return dict(found.to_pydict())
+
+
+def test_record_that_does_not_fit_has_an_error_and_no_value() -> None:
+    found = encoded(key=[b"a", b"b"], record=[7, -1])
+
+    assert found == {
+        "key": [b"a", b"b"],
+        "record": [7, -1],
+        "value": [b"7", None],
+        "error": [None, "negative"],
+    }
+
+
+def test_earlier_error_of_a_row_is_kept() -> None:
+    found = encoded(record=[7, 8], error=["no schema id", None], value=[b"?", b"x"])
+
+    assert found["value"] == [None, b"8"]
+    assert found["error"] == ["no schema id", None]
