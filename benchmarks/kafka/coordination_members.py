@@ -4,7 +4,8 @@
 
 KIND is `classic` or `consumer` (KIP-848). It prints a line once all groups are stable. Then each
 member sends a heartbeat every INTERVAL_S; their times are spread, or the same with `--at-once`. A
-closed standard input ends it, with the number of heartbeats, and of their errors.
+closed standard input ends it, with the number of heartbeats, and of their errors. The members leave
+their groups, which other members of either kind can then join.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from cordwood.protocol.messages.join_group import (
     JoinGroupRequestProtocol,
     JoinGroupResponse,
 )
+from cordwood.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from cordwood.protocol.messages.sync_group import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
@@ -40,8 +42,12 @@ JOIN: Final = 3
 SYNC: Final = 2
 HEARTBEAT: Final = 2
 CONSUMER: Final = 1
+#: The last version in which a member leaves alone.
+LEAVE: Final = 2
 SESSION_MS: Final = 45_000
 REBALANCE_MS: Final = 60_000
+#: The epoch of a heartbeat with which a member leaves.
+_LEAVE_EPOCH: Final = -1
 _STABLE_ROUNDS: Final = 2
 _ROUND_S: Final = 0.5
 #: The error code's place in a response: after correlation id, header tags, and throttle time.
@@ -175,6 +181,24 @@ def _receive_consumer(member: Member) -> bool:
     return changed
 
 
+def leave_classic(members: Sequence[Member]) -> None:
+    """Let all members leave."""
+    for member in members:
+        request = LeaveGroupRequest(group_id=member.group, member_id=member.member_id)
+        member.channel.send(frame_of(request, LEAVE))
+    for member in members:
+        ensure(decoded(member.channel.receive(), LeaveGroupResponse, LEAVE).error_code)
+
+
+def leave_consumer(members: Sequence[Member]) -> None:
+    """Let all members leave."""
+    for member in members:
+        member.epoch = _LEAVE_EPOCH
+        member.channel.send(_consumer_frame(member))
+    for member in members:
+        _receive_consumer(member)
+
+
 def _consumer_frame(member: Member, owned: list[TopicPartitions] | None = None) -> bytes:
     request = ConsumerGroupHeartbeatRequest(
         group_id=member.group,
@@ -196,6 +220,7 @@ class Heartbeats:
 
     def __init__(self, members: Sequence[Member], kind: str, interval_s: float) -> None:
         self.sent = 0
+        self.received = 0
         self.errors = 0
         self._code_at = _CODE_AT[kind]
         self._interval_s = interval_s
@@ -217,6 +242,12 @@ class Heartbeats:
                 self.sent += 1
                 heapq.heapreplace(due, (at_s + self._interval_s, descriptor))
 
+    def receive_rest(self) -> None:
+        """Read the responses that have not arrived yet, so that members can send other requests."""
+        self._poll.unregister(sys.stdin.fileno())
+        while self.received < self.sent:
+            self._receive(1)
+
     def _receive(self, within_s: float) -> bool:
         """Read the responses that arrive; return False once the standard input is closed."""
         for descriptor, _ in self._poll.poll(within_s):
@@ -224,6 +255,7 @@ class Heartbeats:
             if member is None:
                 return False
             frame = member.channel.receive()
+            self.received += 1
             self.errors += frame[self._code_at : self._code_at + 2] != b"\0\0"
         return True
 
@@ -250,6 +282,9 @@ def main() -> None:
     print("joined", flush=True)
     heartbeats = Heartbeats(members, asked.kind, asked.interval_s)
     heartbeats.run(is_at_once=asked.at_once)
+    heartbeats.receive_rest()
+    leave = leave_classic if asked.kind == "classic" else leave_consumer
+    leave(members)
     print(heartbeats.sent, heartbeats.errors, flush=True)
 
 
