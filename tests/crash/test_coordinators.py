@@ -36,6 +36,7 @@ FLOORS: Final[Mapping[str, int]] = MappingProxyType(
         "zombies": 45,
         "leaves": 15,
         "partitions added": 15,
+        "long events": 120,
         "requests delayed": 120,
         "requests repeated": 90,
         "requests lost": 60,

@@ -44,11 +44,21 @@ class LedLog:
         """The log, whose producers a verification starts with."""
         return self._log
 
-    def append(
+    def encode(
         self, records: Sequence[CoordinatorRecord], *, producer: TransactionalProducer | None = None
+    ) -> bytearray:
+        return encode_batch(records, now_ms=self._world.clock.now_ms(), producer=producer)
+
+    def append(
+        self,
+        records: Sequence[CoordinatorRecord],
+        *,
+        producer: TransactionalProducer | None = None,
+        batch: bytearray | None = None,
     ) -> Pending[int]:
         self.ensure_led()
-        batch = encode_batch(records, now_ms=self._world.clock.now_ms(), producer=producer)
+        if batch is None:
+            batch = self.encode(records, producer=producer)
         guard = None
         if producer is not None:
             guard, self.guard = self.guard, None

@@ -4,11 +4,13 @@
     Produce ──► verification with the coordinator     ──► data partition
 
 A crash loses the runtimes with all that waits in them. A start loads the logs in the next leader
-epoch. A move ends the leadership of one coordinator and begins it again, without a loss.
+epoch. A move ends the leadership of one coordinator and begins it again, without a loss. Some
+events are long ones: they are decided at once, and their outcomes come later.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 from cordwood.broker.coordinators.transaction_verifier import (
@@ -27,8 +29,10 @@ from cordwood.coordination.runtime.pending_result import result_of
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
 from cordwood.coordination.runtime.transaction_runtime import TransactionRuntime
 from cordwood.coordination.topic_view import TopicFacts, Topics
+from cordwood.coordination.transactions.transaction_outcome import TransactionOutcome
 from cordwood.coordination.transactions.transaction_shard import OFFSETS_TOPIC, TransactionShard
 from cordwood.core.errors import (
+    CoordinatorLoadInProgressError,
     KafkaError,
     NotCoordinatorError,
     NotLeaderOrFollowerError,
@@ -68,9 +72,9 @@ from cordwood.protocol.schema import Request, Response
 from cordwood.records.batch_header import read_header
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.log.log_append import AppendContext
-from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.seeded_random import SeededRandom
 from tests.simulation.counted_shards import CountedGroupShard, CountedTransactionShard
+from tests.simulation.late_worker import LateWorker
 from tests.simulation.led_log import LedLog
 from tests.simulation.simulated_log import SimulatedLog
 from tests.simulation.world import World
@@ -93,6 +97,7 @@ INPUT_ID: Final = Uuid(bytes(15) + b"\x01")
 _OUTPUT_ID: Final = Uuid(bytes(15) + b"\x02")
 _MARKER_FAILS: Final = 0.1
 _LONGEST_MARKER_MS: Final = 20.0
+_LONG_EVENTS: Final = 0.05
 
 
 class ProduceBatch(NamedTuple):
@@ -126,8 +131,8 @@ _GROUP_METHODS: Final[Mapping[type[Request], _Method]] = {
     ),
     OffsetCommitRequest: _Method(GroupShard.offset_commit, OffsetCommitResponse),
     OffsetFetchRequest: _Method(GroupShard.offset_fetch, OffsetFetchResponse),
-    TxnOffsetCommitRequest: _Method(GroupShard.txn_offset_commit, TxnOffsetCommitResponse),
 }
+_TXN_OFFSET_COMMIT: Final = _Method(GroupShard.txn_offset_commit, TxnOffsetCommitResponse)
 _TRANSACTION_METHODS: Final[Mapping[type[Request], _Method]] = {
     InitProducerIdRequest: _Method(TransactionShard.init_producer_id, InitProducerIdResponse),
     AddPartitionsToTxnRequest: _Method(TransactionShard.add_partitions, AddPartitionsToTxnResponse),
@@ -232,14 +237,38 @@ class Incarnation:
         if isinstance(request, TxnOffsetCommitRequest):
             self.groups.ensure_active(0)
             producer = TransactionalProducer(request.producer_id, request.producer_epoch)
-            await self.verifier.verify_offsets(
+            log = self._led["groups"]
+            guard = await self.verifier.verify_offsets(
                 ProducerTransaction(request.transactional_id, producer),
-                cast("CoordinatorLog", self._led["groups"]),
+                cast("CoordinatorLog", log),
                 api_version=client.api_version,
             )
+
+            def commit(*args: object, **kwargs: object) -> Outcome:
+                log.guard = guard
+                return _TXN_OFFSET_COMMIT.call(*args, **kwargs)
+
+            return await self._call(
+                self.groups, _TXN_OFFSET_COMMIT._replace(call=commit), request, client
+            )
         if kind in _GROUP_METHODS:
-            return await _call(self.groups, _GROUP_METHODS[kind], request, client)
-        return await _call(self.transactions, _TRANSACTION_METHODS[kind], request, client)
+            return await self._call(self.groups, _GROUP_METHODS[kind], request, client)
+        return await self._call(self.transactions, _TRANSACTION_METHODS[kind], request, client)
+
+    async def _call(
+        self,
+        runtime: CoordinatorRuntime[S],
+        method: _Method,
+        request: Request,
+        client: ClientContext,
+    ) -> Response:
+        is_long = self._broker.draws_long_event()
+
+        def event(shard: S, ticket: Ticket, now_ms: int) -> Outcome:
+            run = partial(method.call, shard, request, client, ticket=ticket, now_ms=now_ms)
+            return TransactionOutcome(rest=run) if is_long else run()
+
+        return await runtime.call(0, event, answer=method.answer)
 
     async def _produce(self, request: ProduceBatch, version: int) -> Produced:
         led = self.outputs[request.partition]
@@ -284,7 +313,7 @@ class Incarnation:
             return self.outputs[name].append_marker(marker)
         try:
             return self.groups.end_transaction(0, marker)
-        except NotCoordinatorError as error:
+        except (CoordinatorLoadInProgressError, NotCoordinatorError) as error:
             raise NotLeaderOrFollowerError(str(error)) from None
 
 
@@ -292,7 +321,7 @@ def _ports(world: World) -> RuntimePorts:
     return RuntimePorts(
         clock=world.clock,
         scheduler=world.clock,
-        worker=InlineWorker(),
+        worker=LateWorker(world),
         network_clock=world.clock,
         network_scheduler=world.clock,
         next_turn=_no_turn,
@@ -308,18 +337,6 @@ def _verifier(
         cast("TopicCoordinator[TransactionShard]", _AllKeys(transactions)),
         cast("BrokerConfigs", _Configs()),
         ports,
-    )
-
-
-async def _call(
-    runtime: CoordinatorRuntime[S], method: _Method, request: Request, client: ClientContext
-) -> Response:
-    return await runtime.call(
-        0,
-        lambda shard, ticket, now_ms: method.call(
-            shard, request, client, ticket=ticket, now_ms=now_ms
-        ),
-        answer=method.answer,
     )
 
 
@@ -340,6 +357,7 @@ class SimulatedBroker:
         #: Called when an incarnation ends.
         self.on_crash: Callable[[], object] = lambda: None
         self._random = SeededRandom(world.seed)
+        self._long = Random(f"long events of {world.seed}")
         self._epoch = self._producer_id = 0
 
     @property
@@ -393,6 +411,13 @@ class SimulatedBroker:
         """Return the next leader epoch; one counter serves all partitions."""
         self._epoch += 1
         return self._epoch
+
+    def draws_long_event(self) -> bool:
+        """Return whether an event is a long one."""
+        is_long = self.world.is_faulty and self._long.random() < _LONG_EVENTS
+        if is_long:
+            self.world.count("long events")
+        return is_long
 
     async def next_producer_id(self) -> int:
         """Allocate a producer id; ids are durable before they are given."""

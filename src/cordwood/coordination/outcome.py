@@ -80,6 +80,9 @@ class Outcome:
     Answers are given, and events counted, once the records of this outcome and of all earlier ones
     count. If the append is rejected the answers become its error, except those that `on_failure`
     gives; it takes the error and the time. Without records an outcome has no `on_failure`.
+
+    A method that takes more than about 10 ms returns what is left of it as `rest`. The runtime
+    calls it on any thread, while no other event of the shard runs, and adds its outcome to this.
     """
 
     records: list[CoordinatorRecord] = field(default_factory=list)
@@ -88,6 +91,7 @@ class Outcome:
     producer: TransactionalProducer | None = None
     on_failure: "OnFailure | None" = None
     events: tuple[EventCount, ...] = ()
+    rest: "Rest | None" = None
 
     @classmethod
     def answer(cls, ticket: Ticket, response: Response | KafkaError) -> Self:
@@ -100,11 +104,21 @@ class Outcome:
         self.answers += other.answers
         self.timers += other.timers
         self.events += other.events
+        self.producer = self.producer or other.producer
         first, second = self.on_failure, other.on_failure
         if first is not None and second is not None:
             self.on_failure = partial(_after_failure, first, second)
         else:
             self.on_failure = second or first
+        assert self.rest is None or other.rest is None, "an outcome has one rest"
+        self.rest = self.rest or other.rest
+
+    def completed(self) -> Self:
+        """Run the rest, which may have one itself; return the whole outcome."""
+        while (rest := self.rest) is not None:
+            self.rest = None
+            self.add(rest())
+        return self
 
 
 def _after_failure(
@@ -118,3 +132,6 @@ def _after_failure(
 
 OnFailure: TypeAlias = Callable[[KafkaError, int], Outcome]
 """Returns what follows a rejected append, by its error and the time."""
+
+Rest: TypeAlias = Callable[[], Outcome]
+"""Returns what is left of an event; it changes nothing that `replay` or another thread reads."""

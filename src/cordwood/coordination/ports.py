@@ -28,12 +28,22 @@ class InternalLog(Protocol):
     def leader_epoch(self) -> int:
         """The leader epoch, which is the epoch of the coordinator."""
 
-    def append(
+    def encode(
         self, records: Sequence[CoordinatorRecord], *, producer: TransactionalProducer | None = None
+    ) -> bytearray:
+        """Return the batch of records for `append`; on any thread."""
+
+    def append(
+        self,
+        records: Sequence[CoordinatorRecord],
+        *,
+        producer: TransactionalProducer | None = None,
+        batch: bytearray | None = None,
     ) -> Pending[int]:
         """Append records as one batch; the result is their base offset, once they count.
 
-        Raises a KafkaError if the records are not written. An error of the result leaves that open.
+        `batch` is that of the records if `encode` has made it. Raises a KafkaError if the records
+        are not written. An error of the result leaves that open.
         """
 
     def open_batch(self) -> "InternalBatch":

@@ -93,6 +93,7 @@ class ShardHarness:
 
     def run(self, outcome: Outcome) -> list[CoordinatorRecord]:
         """Append, replay, set timers and answer; return the records."""
+        outcome.completed()
         if outcome.records and self.rejection is not None:
             error, self.rejection = self.rejection, None
             self._reject(outcome, error)

@@ -8,6 +8,7 @@ from cordwood.coordination.outcome import (
     Outcome,
     Ticket,
     TimerChange,
+    TransactionalProducer,
     counted,
 )
 from cordwood.core.errors import NotEnoughReplicasError
@@ -60,3 +61,24 @@ def test_events_of_both_outcomes_are_counted() -> None:
 
     assert outcome.events == (EventCount(CoordinatorEvent.OFFSETS_COMMITTED, 2), rebalance)
     assert counted(CoordinatorEvent.OFFSETS_COMMITTED, []) == ()
+
+
+def test_whole_outcome_has_the_rest_and_its_rest() -> None:
+    inner = Outcome(records=[RECORD], rest=lambda: Outcome.answer(Ticket(2), RESPONSE))
+    outcome = Outcome.answer(Ticket(1), RESPONSE)
+    outcome.rest = lambda: inner
+
+    whole = outcome.completed()
+
+    assert whole is outcome
+    assert (whole.records, [each.ticket for each in whole.answers]) == ([RECORD], [1, 2])
+    assert whole.rest is None
+
+
+def test_rest_of_a_later_outcome_is_kept_and_so_is_its_producer() -> None:
+    outcome, producer = Outcome(), TransactionalProducer(7, 0)
+
+    outcome.add(Outcome(rest=lambda: Outcome(records=[RECORD], producer=producer)))
+
+    assert outcome.completed().records == [RECORD]
+    assert outcome.producer == producer

@@ -49,7 +49,7 @@ class CoordinatorLog:
         self._leader_epoch = leader_epoch
         self._ports = ports
         self._codec = codec
-        #: The verification of the transaction whose append follows in this turn of the loop.
+        #: The verification of the transaction whose append is the next one.
         self.guard: VerificationGuard | None = None
 
     @property
@@ -65,13 +65,23 @@ class CoordinatorLog:
     def leader_epoch(self) -> int:
         return self._leader_epoch
 
-    def append(
+    def encode(
         self, records: Sequence[CoordinatorRecord], *, producer: TransactionalProducer | None = None
-    ) -> Pending[int]:
-        leader = self._partition.leader(self._leader_epoch)
-        batch = encode_batch(
+    ) -> bytearray:
+        return encode_batch(
             records, now_ms=self._ports.clock.now_ms(), producer=producer, codec=self._codec()
         )
+
+    def append(
+        self,
+        records: Sequence[CoordinatorRecord],
+        *,
+        producer: TransactionalProducer | None = None,
+        batch: bytearray | None = None,
+    ) -> Pending[int]:
+        leader = self._partition.leader(self._leader_epoch)
+        if batch is None:
+            batch = self.encode(records, producer=producer)
         _ensure_fits(batch, leader.log.config)
         guard = None
         if producer is not None:

@@ -145,14 +145,15 @@ class TransactionVerifier:
 
     async def verify_offsets(
         self, transaction: ProducerTransaction, log: CoordinatorLog, *, api_version: int
-    ) -> None:
-        """Verify the partition of a group's offsets, and give its log the guard.
+    ) -> VerificationGuard | None:
+        """Verify the partition of a group's offsets; return the guard of its append, if any.
 
-        Raises the error for the client of TxnOffsetCommit.
+        The event of the append gives it to the log. Raises the error for the client of
+        TxnOffsetCommit.
         """
         operation = VerifiedOperation.of_offset_commit(api_version)
         if not operation.is_addition and not self._is_enabled:
-            return
+            return None
         guard = log.start_verification(
             transaction.producer, supports_epoch_bump=operation.is_addition
         )
@@ -160,7 +161,7 @@ class TransactionVerifier:
             errors = await self._ask(transaction, [log.name], operation)
             if log.name in errors:
                 raise offset_commit_error(errors[log.name])
-        log.guard = guard
+        return guard
 
     # -- the coordinator
 

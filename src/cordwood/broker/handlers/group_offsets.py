@@ -10,6 +10,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from cordwood.broker.coordinators.coordinator_log import CoordinatorLog
 from cordwood.broker.coordinators.transaction_verifier import ProducerTransaction
 from cordwood.broker.handlers.request_client import client_of
 from cordwood.broker.handlers.topic_pieces import are_few, join, pieces
@@ -17,8 +18,9 @@ from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.pending_response import PendingResponse
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
+from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.offsets.offset_delete import distinct_topics
-from cordwood.coordination.outcome import TransactionalProducer
+from cordwood.coordination.outcome import Outcome, Ticket, TransactionalProducer
 from cordwood.core.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
@@ -52,6 +54,7 @@ from cordwood.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from cordwood.storage.producers.verification_guard import VerificationGuard
 
 if TYPE_CHECKING:
     from cordwood.protocol.schema import Response
@@ -146,15 +149,15 @@ async def _committed_in_transaction(
     try:
         partition = groups.partition_of(request.group_id)
         groups.runtime.ensure_active(partition)
+        log, guard = broker.coordinators.group_log(partition), None
         if any(topic.name in broker.metadata.image.topics for topic in request.topics):
-            await _verify(broker, context, request, partition=partition)
-        return await groups.runtime.call(
-            partition,
-            lambda shard, ticket, now_ms: shard.txn_offset_commit(
-                request, client, ticket=ticket, now_ms=now_ms
-            ),
-            answer=TxnOffsetCommitResponse,
-        )
+            guard = await _verify(broker, context, request, log=log)
+
+        def commit(shard: GroupShard, ticket: Ticket, now_ms: int) -> Outcome:
+            log.guard = guard
+            return shard.txn_offset_commit(request, client, ticket=ticket, now_ms=now_ms)
+
+        return await groups.runtime.call(partition, commit, answer=TxnOffsetCommitResponse)
     except KafkaError as error:
         code = _txn_code(error, context.api_version)
     return TxnOffsetCommitResponse(
@@ -178,13 +181,12 @@ async def _verify(
     context: RequestContext,
     request: TxnOffsetCommitRequest,
     *,
-    partition: int,
-) -> None:
-    coordinators = broker.coordinators
+    log: CoordinatorLog,
+) -> VerificationGuard | None:
     producer = TransactionalProducer(request.producer_id, request.producer_epoch)
-    await coordinators.verifier.verify_offsets(
+    return await broker.coordinators.verifier.verify_offsets(
         ProducerTransaction(request.transactional_id, producer),
-        coordinators.group_log(partition),
+        log,
         api_version=context.api_version,
     )
 

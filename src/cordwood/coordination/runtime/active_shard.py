@@ -9,11 +9,12 @@ Kafka: `CoordinatorRuntime.CoordinatorContext`, in its state ACTIVE.
 Events do not overlap: all of them run on the event loop, from the event to the replay. Outcomes of
 one turn of the loop share an append at its end; they are replayed before. An outcome that handles
 its own rejection, or that is part of a transaction, is appended at once, after the ones before.
+While the rest of an outcome runs on the worker, other events wait (`LongEvents`).
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -24,9 +25,18 @@ from cordwood.coordination.runtime.append_errors import coordinator_error
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
 from cordwood.coordination.runtime.deferred_outcomes import DeferredAppend, DeferredOutcomes
+from cordwood.coordination.runtime.long_events import (
+    PAUSED_TIMER_MS,
+    LongEvents,
+    PreparedOutcome,
+)
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts
 from cordwood.coordination.runtime.waiting_calls import WaitingCalls
-from cordwood.core.errors import KafkaError, UnknownServerError
+from cordwood.core.errors import (
+    CoordinatorLoadInProgressError,
+    KafkaError,
+    UnknownServerError,
+)
 from cordwood.core.ports import Pending
 from cordwood.protocol.schema import Response
 
@@ -68,6 +78,7 @@ class ActiveShard(Generic[S]):
         self._ports = ports
         self._timers = timers.of_shard(self._on_timer)
         self._deferred = DeferredOutcomes(self._release)
+        self._long = LongEvents(log, ports)
         self._turn: _TurnBatch | None = None
         self._is_over = False
 
@@ -75,6 +86,11 @@ class ActiveShard(Generic[S]):
     def is_over(self) -> bool:
         """Whether the shard has ended."""
         return self._is_over
+
+    @property
+    def is_computing(self) -> bool:
+        """Whether the rest of an event runs on the worker, which may change the shard."""
+        return self._long.is_computing
 
     # -- events
 
@@ -90,17 +106,31 @@ class ActiveShard(Generic[S]):
         """Run an event, and handle its outcome; a KafkaError is the answer of the request."""
         if self._is_over:
             return
+        if self._long.is_paused and self._long.holds(partial(self.run, event, ticket)):
+            return
         try:
-            self._handle(event(self.shard, self._ports.clock.now_ms()))
+            outcome = event(self.shard, self._ports.clock.now_ms())
+            if outcome.rest is None:
+                self._handle(outcome)
+            else:
+                self._long.begin(outcome, partial(self._end_rest, ticket))
         except KafkaError as error:
-            if ticket is not None:
-                self.calls.give(Answer(ticket, error.with_traceback(None)))
+            self._answer_error(ticket, error)
         except Exception:  # noqa: BLE001 - a request must not stop the loop
             _log.exception("the coordinator of partition %s failed", self.log.partition)
             self._break(UnknownServerError(_FAILED))
 
+    def _answer_error(self, ticket: Ticket | None, error: KafkaError) -> None:
+        if ticket is not None:
+            self.calls.give(Answer(ticket, error.with_traceback(None)))
+
     def end_transaction(self, marker: TransactionMarker) -> Pending[int]:
-        """Append a marker, and apply it to the state; the result is done when it counts."""
+        """Append a marker, and apply it to the state; the result is done when it counts.
+
+        Raises COORDINATOR_LOAD_IN_PROGRESS while a long event runs: the marker is sent again.
+        """
+        if self._long.is_paused:
+            raise CoordinatorLoadInProgressError(f"partition {self.log.partition} has a long event")
         self._append_batch()
         pending = self.log.append_marker(marker)
         offset = self._take_offset(pending, 1)
@@ -116,10 +146,17 @@ class ActiveShard(Generic[S]):
         return pending
 
     def _on_timer(self, key: TimerKey, at_ms: int) -> None:
+        if self._long.is_paused:
+            # The events that wait may cancel it.
+            later_ms = self._ports.clock.now_ms() + PAUSED_TIMER_MS
+            self._timers.change(TimerChange(key, max(later_ms, at_ms)))
+            return
+
         def fire(shard: S, now_ms: int) -> Outcome:
             # The wall clock may have gone back since the timer was set; the shard's time does not.
             outcome = shard.on_timer(key, max(now_ms, at_ms))
-            if outcome.records and outcome.on_failure is None:
+            has_records = outcome.records or outcome.rest is not None
+            if has_records and outcome.on_failure is None:
                 outcome.on_failure = partial(_fire_again, key)
             return outcome
 
@@ -134,17 +171,23 @@ class ActiveShard(Generic[S]):
             return
         if self._add_to_batch(outcome):
             return
-        self._append_batch()
-        try:
-            pending = self.log.append(outcome.records, producer=outcome.producer)
-        except KafkaError as error:
-            self._reject(outcome, coordinator_error(error.with_traceback(None)))
+        pending = self._append(outcome)
+        if pending is None:
             return
         offset = self._take_offset(pending, len(outcome.records))
         if not _has_failed(pending):
             self._replay(outcome, offset)
             self._set_timers(outcome)
         self._defer(pending, outcome)
+
+    def _append(self, outcome: Outcome, batch: bytearray | None = None) -> Pending[int] | None:
+        """Append the records of an outcome after those of the turn; None if they are rejected."""
+        self._append_batch()
+        try:
+            return self.log.append(outcome.records, producer=outcome.producer, batch=batch)
+        except KafkaError as error:
+            self._reject(outcome, coordinator_error(error.with_traceback(None)))
+            return None
 
     def _reject(self, outcome: Outcome, error: KafkaError) -> None:
         """Answer an outcome whose records are not in the log."""
@@ -202,6 +245,58 @@ class ActiveShard(Generic[S]):
         producer = (-1, -1) if outcome.producer is None else outcome.producer
         for number, record in enumerate(outcome.records, start=offset):
             self.shard.replay(StoredRecord(record, number, *producer))
+
+    # -- long events
+
+    def _end_rest(self, ticket: Ticket | None, pending: Pending[PreparedOutcome]) -> None:
+        """Handle an outcome whose rest has run, or answer its error."""
+        if self._is_over:
+            return
+        try:
+            self._handle_prepared(*pending.result())
+        except KafkaError as error:
+            self._answer_error(ticket, error)
+            self.perform(Outcome())
+            self._long.resume()
+        except Exception:  # noqa: BLE001 - as in `run`
+            _log.exception("a long event of partition %s failed", self.log.partition)
+            self._break(UnknownServerError(_FAILED))
+
+    def _handle_prepared(self, outcome: Outcome, batch: bytearray | None) -> None:
+        if batch is None:
+            self._handle(outcome)
+            self._long.resume()
+            return
+        pending = self._append(outcome, batch)
+        if pending is None:
+            self._long.resume()
+            return
+        offset = self._take_offset(pending, len(outcome.records))
+        steps = iter(()) if _has_failed(pending) else self._replayed(outcome, offset)
+        self._long.take_turns(steps, partial(self._end_replay, pending, outcome))
+
+    def _replayed(self, outcome: Outcome, offset: int) -> Iterator[None]:
+        """Replay a record with each step."""
+        producer = (-1, -1) if outcome.producer is None else outcome.producer
+        try:
+            for number, record in enumerate(outcome.records, start=offset):
+                if self._is_over:
+                    return
+                self.shard.replay(StoredRecord(record, number, *producer))
+                yield
+        except Exception:  # noqa: BLE001 - as in `run`
+            _log.exception("a long event of partition %s failed", self.log.partition)
+            self._break(UnknownServerError(_FAILED))
+
+    def _end_replay(self, pending: Pending[int], outcome: Outcome) -> None:
+        if self._is_over:
+            return
+        if not _has_failed(pending):
+            self._set_timers(outcome)
+        self._defer(pending, outcome)
+        self._long.resume()
+
+    # -- the parts of outcomes
 
     def _set_timers(self, outcome: Outcome) -> None:
         for change in outcome.timers:
@@ -261,6 +356,7 @@ class ActiveShard(Generic[S]):
         if self._is_over:
             return
         self._is_over = True
+        self._long.forget()
         self._timers.cancel_all()
         try:
             for answer in self.shard.close(error).answers:

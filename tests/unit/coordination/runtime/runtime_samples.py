@@ -1,7 +1,9 @@
 """A runtime for tests: a shard that counts, a log in memory, and virtual time."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Final
 
 from cordwood.broker.network.stop_signal import StopSignal
@@ -20,7 +22,9 @@ from cordwood.coordination.outcome import (
     TransactionalProducer,
 )
 from cordwood.coordination.ports import InternalLog, TransactionMarker
+from cordwood.coordination.runtime.active_shard import ActiveShard
 from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
+from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
 from cordwood.coordination.runtime.internal_batches import encode_batch
 from cordwood.coordination.runtime.open_batch import OpenBatch
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
@@ -33,6 +37,7 @@ from cordwood.protocol.messages.internal import (
     GroupMetadataKey,
     GroupMetadataValue,
 )
+from cordwood.protocol.schema import Response
 from cordwood.records.batch_builder import BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.records.record_batch import RecordBatch
@@ -112,6 +117,8 @@ class MemoryLog:
         self.partition: Final = partition
         self.leader_epoch: Final = leader_epoch
         self.batches = list[bytearray]()
+        #: The results of the appends of the batches.
+        self.appended = list[Future[int]]()
         self.end = 0
         self.holds = False
         self.held = list[Future[int]]()
@@ -123,10 +130,20 @@ class MemoryLog:
         self.loads = 0
         self._clock = clock
 
-    def append(
+    def encode(
         self, records: Sequence[CoordinatorRecord], *, producer: TransactionalProducer | None = None
+    ) -> bytearray:
+        return encode_batch(records, now_ms=self._clock.now_ms(), producer=producer)
+
+    def append(
+        self,
+        records: Sequence[CoordinatorRecord],
+        *,
+        producer: TransactionalProducer | None = None,
+        batch: bytearray | None = None,
     ) -> Pending[int]:
-        batch = encode_batch(records, now_ms=self._clock.now_ms(), producer=producer)
+        if batch is None:
+            batch = self.encode(records, producer=producer)
         return self._append(batch, len(records))
 
     def open_batch(self) -> OpenBatch:
@@ -150,6 +167,7 @@ class MemoryLog:
         batch[:8] = self.end.to_bytes(8, "big")
         self.batches.append(batch)
         pending = Future[int]()
+        self.appended.append(pending)
         if self.holds:
             self.held.append(pending)
         else:
@@ -237,3 +255,35 @@ class RuntimeHarness:
     async def _next_turn(self) -> None:
         self.passed_turns += 1
         await turns(1)
+
+
+class ActiveHarness:
+    """A shard that serves, with its log; `broken` are the errors with which it ended."""
+
+    def __init__(self, shard: CountingShard | None = None) -> None:
+        harness = RuntimeHarness()
+        self.log = harness.log()
+        self.shard = CountingShard() if shard is None else shard
+        self.clock, self.counted = harness.clock, harness.counted
+        self.calls = list[Callable[[], object]]()
+        self.call: Callable[[Callable[[], object]], object] = lambda call: call()
+        ports = replace(harness.ports, call_soon=self._call_soon)
+        self.active = ActiveShard(self.shard, self.log, ports, timers=CoordinatorTimers(ports))
+        self.broken = list[KafkaError]()
+        self.active.on_broken = self.broken.append
+
+    def _call_soon(self, call: Callable[[], object]) -> None:
+        self.call(call)
+
+    def defer_calls(self) -> None:
+        """Make the calls of the next turn by hand."""
+        self.call = self.calls.append
+
+    def make_calls(self) -> None:
+        """Begin the next turn."""
+        calls, self.calls[:] = [*self.calls], []
+        for each in calls:
+            each()
+
+    def begin(self) -> tuple[Ticket, asyncio.Future[Response]]:
+        return self.active.calls.begin()
