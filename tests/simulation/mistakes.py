@@ -19,12 +19,12 @@ from cordwood.coordination.groups.consumer.consumer_group_manager import Consume
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
 from cordwood.coordination.groups.consumer.member_timers import SESSION
 from cordwood.coordination.offsets.committed_offset import CommittedOffset
-from cordwood.coordination.offsets.group_partition_map import GroupPartition
 from cordwood.coordination.offsets.offset_store import OffsetStore
 from cordwood.coordination.outcome import Outcome, TimerKey
 from cordwood.coordination.ports import TransactionMarker
 from cordwood.coordination.runtime.active_shard import ActiveShard
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
+from cordwood.coordination.runtime.long_events import LongEvents
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_outcome import TransactionOutcome
 from cordwood.coordination.transactions.transaction_shard import TransactionShard
@@ -34,7 +34,7 @@ from cordwood.storage.producers.ongoing_transactions import OngoingTransactions
 from tests.simulation.invariants import CONVERGED, ENDS, ONCE, SERVED
 from tests.simulation.offset_ledger import COMMITTED
 from tests.simulation.ownership import OWNERSHIP
-from tests.simulation.simulation import KINDS, Simulation
+from tests.simulation.simulation import KINDS, SOUND, Simulation
 from tests.simulation.transaction_ledger import ATOMICITY, FENCED, KEPT, STABLE
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -174,8 +174,10 @@ def _last_open(transactions: OngoingTransactions) -> int | None:
     return next(reversed(transactions._open), None)  # noqa: SLF001  as above
 
 
-def _replace_always(store: OffsetStore, at: GroupPartition, offset: CommittedOffset) -> None:
-    store._committed.put(at, offset)  # noqa: SLF001  as above
+def _replace_always(
+    store: OffsetStore, group_id: str, topic: str, *, offsets: Mapping[int, CommittedOffset]
+) -> None:
+    store._committed.put_all(group_id, topic, values=offsets)  # noqa: SLF001  as above
 
 
 MISTAKES: Final[Mapping[str, Mistake]] = MappingProxyType(
@@ -257,5 +259,9 @@ MISTAKES: Final[Mapping[str, Mistake]] = MappingProxyType(
             _not_resumed, frozenset({ENDS, KEPT})
         ),
         "transactions never time out": Mistake(_no_timeouts, frozenset({ENDS})),
+        "events do not wait for a long event": Mistake(
+            _replaced(LongEvents, "holds", lambda *_: False),
+            frozenset({OWNERSHIP, COMMITTED, ATOMICITY, KEPT, SOUND}),
+        ),
     }
 )

@@ -41,6 +41,10 @@ class GroupPartitionMap(Generic[T]):
         """Return the values of a group by topic and partition."""
         return self._groups.get(group_id, {})
 
+    def of_topic(self, group_id: str, topic: str) -> Mapping[int, T]:
+        """Return the values of a group's topic by partition."""
+        return self._groups.get(group_id, {}).get(topic, {})
+
     def get(self, key: GroupPartition) -> T | None:
         """Return a value, None if there is none."""
         group_id, topic, partition = key
@@ -64,6 +68,17 @@ class GroupPartitionMap(Generic[T]):
         if partitions is None:
             partitions = topics[topic] = {}
         return partitions
+
+    def remove_all(self, group_id: str, topic: str, *, partitions: Iterable[int]) -> None:
+        """Remove values of one topic, as far as there are any."""
+        topics = self._groups.get(group_id, {})
+        values = topics.get(topic, {})
+        for each in partitions:
+            values.pop(each, None)
+        if not values:
+            topics.pop(topic, None)
+        if not topics:
+            self._groups.pop(group_id, None)
 
     def remove(self, key: GroupPartition) -> T | None:
         """Remove a value and return it, None if there was none."""

@@ -25,8 +25,10 @@ class OffsetStore:
     def __init__(self) -> None:
         self._committed = GroupPartitionMap[CommittedOffset]()
         self._pending = dict[int, GroupPartitionMap[CommittedOffset]]()
-        #: The producers whose open transactions have an offset of the partition.
-        self._open = GroupPartitionMap[set[int]]()
+        #: The producers whose open transactions have an offset of the partition. Most often it is
+        #: one, and all its partitions share the set.
+        self._open = GroupPartitionMap[frozenset[int]]()
+        self._alone = dict[int, frozenset[int]]()
 
     def replay(self, stored: StoredRecord) -> None:
         """Apply a record of an offset."""
@@ -49,10 +51,15 @@ class OffsetStore:
 
     def replay_marker(self, marker: StoredMarker) -> None:
         """Apply the end of a producer's transaction; it may have no offsets here."""
-        for at, offset in self._pending.pop(marker.producer_id, ()):
-            self._close(at, marker.producer_id)
-            if marker.is_commit:
-                self._materialize(at, offset)
+        pending = self._pending.pop(marker.producer_id, None)
+        if pending is None:
+            return
+        alone = self._alone.pop(marker.producer_id)
+        for group_id in pending.group_ids():
+            for topic, offsets in pending.of_group(group_id).items():
+                self._close(group_id, topic, partitions=offsets, alone=alone)
+                if marker.is_commit:
+                    self._materialize(group_id, topic, offsets=offsets)
 
     def get(self, at: GroupPartition) -> CommittedOffset | None:
         """Return the committed offset of a partition."""
@@ -100,28 +107,40 @@ class OffsetStore:
         pending = self._pending.get(producer_id)
         if pending is None:
             pending = self._pending[producer_id] = GroupPartitionMap()
+            self._alone[producer_id] = frozenset({producer_id})
         pending.put(at, offset)
-        opened = self._open.get(at)
+        alone, opened = self._alone[producer_id], self._open.get(at)
         if opened is None:
-            self._open.put(at, {producer_id})
-        else:
-            opened.add(producer_id)
+            self._open.put(at, alone)
+        elif producer_id not in opened:
+            self._open.put(at, opened | alone)
 
     def _remove(self, at: GroupPartition) -> None:
         self._committed.remove(at)
         for producer_id in self._open.remove(at) or ():
             self._pending[producer_id].remove(at)
             if not self._pending[producer_id]:
-                del self._pending[producer_id]
+                del self._pending[producer_id], self._alone[producer_id]
 
-    def _close(self, at: GroupPartition, producer_id: int) -> None:
-        opened = self._open.get(at)
-        assert opened is not None, f"{at} is pending"
-        opened.discard(producer_id)
-        if not opened:
-            self._open.remove(at)
+    def _close(
+        self, group_id: str, topic: str, *, partitions: Iterable[int], alone: frozenset[int]
+    ) -> None:
+        """Take a producer, `alone`, out of the open partitions of a topic."""
+        opened = self._open.of_topic(group_id, topic)
+        left = {each: others for each in partitions if (others := opened[each] - alone)}
+        if left:
+            self._open.put_all(group_id, topic, values=left)
+        ended = (each for each in partitions if each not in left)
+        self._open.remove_all(group_id, topic, partitions=ended)
 
-    def _materialize(self, at: GroupPartition, offset: CommittedOffset) -> None:
-        present = self._committed.get(at)
-        if present is None or offset.record_offset > present.record_offset:
-            self._committed.put(at, offset)
+    def _materialize(
+        self, group_id: str, topic: str, *, offsets: Mapping[int, CommittedOffset]
+    ) -> None:
+        present = self._committed.of_topic(group_id, topic)
+        later = {
+            each: offset
+            for each, offset in offsets.items()
+            if each not in present or offset.record_offset > present[each].record_offset
+        }
+        if later:
+            self._committed.put_all(group_id, topic, values=later)

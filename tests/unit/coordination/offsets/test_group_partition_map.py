@@ -48,3 +48,18 @@ def test_group_goes_with_its_last_value() -> None:
 
     assert not values
     assert values.remove(A1) is None
+
+
+def test_values_of_a_topic_are_removed_together() -> None:
+    values = GroupPartitionMap[int]()
+    for number, key in enumerate((A0, A1, OTHER)):
+        values.put(key, number)
+
+    values.remove_all("g", "a", partitions=[1, 5])
+    before = dict(values.of_topic("g", "a"))
+    values.remove_all("g", "a", partitions=[0])
+    values.remove_all("missing", "a", partitions=[0])
+
+    assert before == {0: 0}
+    assert values.of_topic("g", "a") == {}
+    assert list(values) == [(OTHER, 2)]

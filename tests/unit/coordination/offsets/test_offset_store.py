@@ -1,9 +1,13 @@
 """The store of offsets: transactional commits count from their marker on."""
 
+from collections.abc import Callable
+
+import pytest
+
 from cordwood.coordination.coordinator_record import StoredMarker
 from cordwood.coordination.offsets.committed_offset import CommittedOffset
 from cordwood.coordination.offsets.committed_run import CommittedRun
-from cordwood.coordination.offsets.group_partition_map import GroupPartition
+from cordwood.coordination.offsets.group_partition_map import GroupPartition, GroupPartitionMap
 from cordwood.coordination.offsets.offset_store import OffsetStore
 from tests.unit.coordination.offset_samples import commit_value, stored
 
@@ -114,3 +118,43 @@ def test_partitions_of_a_group_are_named_once() -> None:
     assert list(store.partitions_of("g")) == [KEY, KEY._replace(partition=1)]
     assert list(store.topics()) == ["orders"]
     assert [len(list(each)) for each in store.maps()] == [2, 2]
+
+
+def test_marker_of_many_offsets_takes_one_step_for_each_topic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The marker of 49,000 offsets took 120 ms, since each was put and closed by itself."""
+    store, partitions = OffsetStore(), 1_000
+    for number in range(partitions):
+        store.replay(stored(number, commit_value(5), producer_id=7, partition=number))
+    steps = list[str]()
+    for name in ("get", "put", "put_all", "remove", "remove_all"):
+        monkeypatch.setattr(GroupPartitionMap, name, counted_call(name, steps))
+
+    store.replay_marker(StoredMarker(7, 0, partitions, is_commit=True))
+
+    assert sorted(steps) == ["put_all", "remove_all"]
+    assert len(store.of_group("g")["orders"]) == partitions
+    assert not store.has_pending("g")
+
+
+def test_producers_that_share_a_partition_end_by_themselves() -> None:
+    store = store_of((0, 10, 7), (1, 20, 8), (2, 30, 7))
+
+    store.replay_marker(commit_of(7, is_commit=False))
+    before = store.is_pending(KEY)
+    store.replay_marker(commit_of(8))
+
+    assert (before, store.is_pending(KEY)) == (True, False)
+    assert committed(store) == 20
+
+
+def counted_call(name: str, steps: list[str]) -> Callable[..., object]:
+    """Return a method of the map that notes its calls."""
+    method = getattr(GroupPartitionMap, name)
+
+    def call(*arguments: object, **named: object) -> object:
+        steps.append(name)
+        return method(*arguments, **named)
+
+    return call
