@@ -4,8 +4,6 @@ Kafka: `KafkaApis.handleConsumerGroupHeartbeat`, `handleConsumerGroupDescribe`.
 """
 
 from collections.abc import Iterator
-from functools import partial
-from itertools import chain, zip_longest
 from typing import Final
 
 from cordwood.broker.handlers.request_client import client_of
@@ -13,7 +11,6 @@ from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.authorized_operations import OF_GROUP
-from cordwood.coordination.group_shard import GroupShard
 from cordwood.core.errors import KafkaError, UnsupportedVersionError
 from cordwood.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -26,9 +23,6 @@ from cordwood.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 
-#: The names of topics that are prepared at a time: about 2 ms for topics without a hash.
-MOST_NAMES: Final = 200
-
 _PROTOCOL: Final = "consumer"
 _NO_EPOCH: Final = 0
 
@@ -40,8 +34,6 @@ async def consumer_group_heartbeat(
     client = client_of(context)
     try:
         _ensure_enabled(broker)
-        if len(request.subscribed_topic_names or ()) > MOST_NAMES:
-            await _prepare_names(broker, request)
         return await broker.coordinators.groups.call(
             request.group_id,
             lambda shard, ticket, now_ms: shard.consumer_group_heartbeat(
@@ -56,26 +48,6 @@ async def consumer_group_heartbeat(
             member_epoch=_NO_EPOCH,
             heartbeat_interval_ms=0,
         )
-
-
-async def _prepare_names(broker: BrokerServices, request: ConsumerGroupHeartbeatRequest) -> None:
-    """Sort the names of a request in parts, and hash their topics, so that its event is short."""
-    groups, turns = broker.coordinators.groups, LoopTurns(broker.turns)
-    partition = groups.partition_of(request.group_id)
-    names = [*dict.fromkeys(request.subscribed_topic_names or ())]
-    runs = list[list[str]]()
-    async for at in turns.of(range(0, len(names), MOST_NAMES)):
-        part = sorted(names[at : at + MOST_NAMES])
-        runs.append(part)
-        groups.runtime.read(partition, partial(_hash_topics, part))
-    while len(runs) > 1:  # a sort merges what is in order already
-        pairs = zip_longest(runs[::2], runs[1::2], fillvalue=())
-        runs = await turns.collect(lambda pair: sorted(chain(*pair)), pairs)
-    (request.subscribed_topic_names,) = runs
-
-
-def _hash_topics(names: list[str], shard: GroupShard, _now_ms: int) -> None:
-    shard.hash_topics(names)
 
 
 async def consumer_group_describe(

@@ -1,18 +1,19 @@
 """Tests of the handlers of groups of the consumer protocol, on a broker with its logs."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable
 
 import pytest
 
 from cordwood.broker.config.config_resources import ALL_BROKERS, group_resource
-from cordwood.broker.handlers import consumer_groups
 from cordwood.broker.handlers.consumer_groups import (
     consumer_group_describe,
     consumer_group_heartbeat,
 )
 from cordwood.broker.loop_turns import TurnQueue
-from cordwood.coordination.group_shard import GroupShard
+from cordwood.coordination.groups.consumer.event_weight import LIGHT
+from cordwood.coordination.outcome import Outcome
+from cordwood.coordination.runtime.long_events import LongEvents
 from cordwood.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     DescribedGroup,
@@ -196,21 +197,18 @@ def test_group_that_is_named_twice_is_described_once() -> None:
     assert run(scene()) == ["g", "h"]
 
 
-def test_many_names_are_prepared_in_turns_before_the_event(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Names of 10,000 topics took 200 ms in one event."""
-    prepared, hash_topics = list[list[str]](), GroupShard.hash_topics
+def test_heartbeat_with_many_names_is_a_long_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The target of 10,000 topics took 150 ms of the event loop."""
+    begun, begin = list[Outcome](), LongEvents.begin
 
-    def hashing(shard: GroupShard, names: Iterable[str]) -> None:
-        prepared.append([*names])
-        hash_topics(shard, names)
+    def counting(events: LongEvents, outcome: Outcome, end: Callable[..., object]) -> None:
+        begun.append(outcome)
+        begin(events, outcome, end)
 
-    monkeypatch.setattr(GroupShard, "hash_topics", hashing)
-    many = 2 * consumer_groups.MOST_NAMES
-    unknown = [f"unknown-{number:03}" for number in range(many)]
+    monkeypatch.setattr(LongEvents, "begin", counting)
+    unknown = [f"unknown-{number:05}" for number in range(LIGHT)]
 
-    async def scene() -> tuple[int, list[str]]:
+    async def scene() -> tuple[int, int, list[str]]:
         async with coordinating() as harness:
             await locate(harness)
             request = ConsumerGroupHeartbeatRequest(
@@ -224,10 +222,10 @@ def test_many_names_are_prepared_in_turns_before_the_event(
             answer = await consumer_group_heartbeat(harness.broker, harness.context(1), request)
             assert answer.error_code == 0
             (member,) = (await described(harness)).members
-            return len(member.assignment.topic_partitions), member.subscribed_topic_names
+            assigned = len(member.assignment.topic_partitions)
+            return len(begun), assigned, member.subscribed_topic_names
 
-    assert run(scene()) == (1, ["orders", *unknown])
-    assert [len(each) for each in prepared] == [many // 2, many // 2, 1]
+    assert run(scene()) == (1, 1, ["orders", *unknown])
 
 
 def test_members_of_a_large_group_are_described_in_turns() -> None:

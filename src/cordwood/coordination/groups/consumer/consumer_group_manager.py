@@ -14,7 +14,7 @@ from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.groups.classic.classic_group_leave import leaving_members
 from cordwood.coordination.groups.classic.classic_group_responses import join_error, sync_error
 from cordwood.coordination.groups.classic.classic_groups import ClassicGroups
-from cordwood.coordination.groups.consumer import classic_member_requests
+from cordwood.coordination.groups.consumer import classic_member_requests, event_weight
 from cordwood.coordination.groups.consumer.classic_member_join import join_group
 from cordwood.coordination.groups.consumer.consumer_group_configs import ConsumerGroupConfigs
 from cordwood.coordination.groups.consumer.consumer_group_state import ConsumerGroupShardState
@@ -38,7 +38,7 @@ from cordwood.coordination.groups.consumer.topics.topic_changes import (
 )
 from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Outcome, Ticket, TimerKey
-from cordwood.coordination.topic_view import TopicView, existing_topics
+from cordwood.coordination.topic_view import TopicView
 from cordwood.core.errors import (
     GroupIdNotFoundError,
     InvalidSessionTimeoutError,
@@ -87,14 +87,15 @@ class ConsumerGroupManager:
         now_ms: int,
     ) -> Outcome:
         """Let a member join, stay or leave."""
-        try:
-            return heartbeat(self._state, request, client=client, ticket=ticket, now_ms=now_ms)
-        except KafkaError as error:
-            return Outcome.answer(ticket, error)
 
-    def hash_topics(self, names: Iterable[str]) -> None:
-        """Compute the hashes of topics ahead of a request that subscribes them."""
-        self._state.hashes.compute(existing_topics(names, self._state.view))
+        def beat() -> Outcome:
+            try:
+                return heartbeat(self._state, request, client=client, ticket=ticket, now_ms=now_ms)
+            except KafkaError as error:
+                return Outcome.answer(ticket, error)
+
+        is_long = event_weight.is_long_heartbeat(self._state, request, now_ms=now_ms)
+        return Outcome(rest=beat) if is_long else beat()
 
     def describe(self, group_id: str, *, later: MembersLater | None = None) -> DescribedGroup:
         """Describe one group of a ConsumerGroupDescribe request; with `later` without members."""
@@ -114,13 +115,18 @@ class ConsumerGroupManager:
         if not settings.min_session_timeout_ms <= timeout_ms <= settings.max_session_timeout_ms:
             code, member_id = InvalidSessionTimeoutError.code, request.member_id
             return Outcome.answer(ticket, join_error(code, member_id, version=client.api_version))
-        try:
-            group = self._state.group(request.group_id)
-            return join_group(
-                self._state, group, request=request, client=client, ticket=ticket, now_ms=now_ms
-            )
-        except KafkaError as error:
-            return Outcome.answer(ticket, join_error(error.code, version=client.api_version))
+
+        def join() -> Outcome:
+            try:
+                group = self._state.group(request.group_id)
+                return join_group(
+                    self._state, group, request=request, client=client, ticket=ticket, now_ms=now_ms
+                )
+            except KafkaError as error:
+                return Outcome.answer(ticket, join_error(error.code, version=client.api_version))
+
+        is_long = event_weight.is_long_join(self._state, request, now_ms=now_ms)
+        return Outcome(rest=join) if is_long else join()
 
     def sync_group(self, request: SyncGroupRequest, *, ticket: Ticket, now_ms: int) -> Outcome:
         """Give a member of the classic protocol its assignment."""

@@ -56,6 +56,12 @@ class ConsumerGroupShardState:
             raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
         return group
 
+    def may_assign(self, group: ConsumerGroup, now_ms: int) -> bool:
+        """Return whether the assignment interval of a group has passed."""
+        last_ms = group.assignment_timestamp_ms
+        interval_ms = self.configs.assignment_interval_ms(group.group_id)
+        return last_ms == 0 or interval_ms == 0 or now_ms >= last_ms + interval_ms
+
     def metadata_hash(self, subscriptions: Subscriptions) -> int:
         """Return the hash of all topics of a group."""
         return self.hashes.of_group(subscriptions.topic_names(), self.view)

@@ -115,7 +115,7 @@ class MemberUpdate:
     def next_target(self, epoch: int) -> Target:
         """Return the member's target, computed for the whole group if its epoch is outdated."""
         group = self.group
-        if group.assignment_epoch >= epoch or not self._may_assign():
+        if group.assignment_epoch >= epoch or not self.state.may_assign(group, self.now_ms):
             return Target(group.assignment_epoch, group.target_of(self.after))
         change = self._change
         preferred = group.preferred_assignor(change.removed, (self.after,))
@@ -164,12 +164,6 @@ class MemberUpdate:
                 self.group, before=self.joined.in_group, after=self.after
             )
         return self._known_change
-
-    def _may_assign(self) -> bool:
-        """Return whether the assignment interval has passed."""
-        last_ms = self.group.assignment_timestamp_ms
-        interval_ms = self.state.configs.assignment_interval_ms(self.group.group_id)
-        return last_ms == 0 or interval_ms == 0 or self.now_ms >= last_ms + interval_ms
 
     def _set_rebalance_timer(self, member: ConsumerGroupMember) -> None:
         timers, group_id = self.state.timers, self.group.group_id

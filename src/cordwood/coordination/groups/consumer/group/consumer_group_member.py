@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from itertools import chain, islice, zip_longest
+from operator import lt
 from typing import Final, NamedTuple, Self
 
 from cordwood.coordination.groups.consumer.group.topic_partitions import (
@@ -36,12 +38,21 @@ class MemberState(IntEnum):
 _STATES: Final = frozenset(int(each) for each in MemberState)
 
 
-def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names in order, each once.
+#: Names that are sorted in one call, which holds up all other threads.
+_SORTED_AT_A_TIME: Final = 2_000
 
-    A sort of names that are in order already, such as those of a record, takes a tenth of the time.
-    """
-    return tuple(sorted(dict.fromkeys(names)))
+
+def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names in order, each once; those of a record are in order already."""
+    found = [*dict.fromkeys(names)]
+    if all(map(lt, found, islice(found, 1, None))):
+        return tuple(found)
+    step = _SORTED_AT_A_TIME
+    runs = [sorted(found[at : at + step]) for at in range(0, len(found), step)]
+    while len(runs) > 1:  # a sort merges what is in order already
+        pairs = zip_longest(runs[::2], runs[1::2], fillvalue=())
+        runs = [sorted(chain(*pair)) for pair in pairs]
+    return tuple(runs[0])
 
 
 class ClassicProtocolMember(NamedTuple):
