@@ -45,12 +45,12 @@ async def add_partitions_to_txn(
     client = client_of(context)
     if context.api_version < _FIRST_WITH_MANY:
         part = request
-        request.topics = _distinct(request.topics)
+        request.topics = await _distinct(request.topics, turns)
         topics = await _added(broker, client, part, topics=request.topics, turns=turns)
         return AddPartitionsToTxnResponse(results_by_topic=topics)
     results = list[AddPartitionsToTxnResult]()
     async for each in turns.of(request.transactions):
-        each.topics = _distinct(each.topics)
+        each.topics = await _distinct(each.topics, turns)
         part = AddPartitionsToTxnRequest(transactions=[each])
         topics = await _added(broker, client, part, topics=each.topics, turns=turns)
         results.append(
@@ -134,12 +134,16 @@ def _partition(topic: str, number: int) -> TopicPartition:
     return TopicPartition(TopicName(topic), PartitionId(number))
 
 
-def _distinct(topics: Iterable[AddPartitionsToTxnTopic]) -> list[AddPartitionsToTxnTopic]:
+async def _distinct(
+    topics: Iterable[AddPartitionsToTxnTopic], turns: LoopTurns
+) -> list[AddPartitionsToTxnTopic]:
     """Return each topic once, with each partition once, as Kafka answers."""
     found = dict[str, dict[int, None]]()
-    for topic in topics:
+    async for topic in turns.of(topics):
         found.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions))
-    return [AddPartitionsToTxnTopic(name=name, partitions=[*found[name]]) for name in found]
+    return await turns.collect(
+        lambda name: AddPartitionsToTxnTopic(name=name, partitions=[*found[name]]), found
+    )
 
 
 async def add_offsets_to_txn(

@@ -47,6 +47,12 @@ def transactions_of(
     ]
 
 
+def count_partitions(request: AddPartitionsToTxnRequest, api_version: int) -> int:
+    """Return the number of the partitions of a request, and of its topics."""
+    transactions = transactions_of(request, api_version)
+    return sum(1 + len(topic.partitions) for each in transactions for topic in each.topics)
+
+
 def partitions_of(
     transaction: AddPartitionsToTxnTransaction, api_version: int
 ) -> TransactionPartitions:

@@ -4,6 +4,7 @@ Kafka: `handleAddPartitionsToTransaction`, `handleVerifyPartitionsInTransaction`
 that one request changes are one batch: their records count together, or none is written.
 """
 
+from functools import partial
 from typing import TypeAlias
 
 from cordwood.coordination.client_context import ClientContext
@@ -15,6 +16,7 @@ from cordwood.coordination.transactions.add_partitions import (
 )
 from cordwood.coordination.transactions.add_partitions_response import (
     PartitionCodes,
+    count_partitions,
     partitions_of,
     response_of,
     result_of,
@@ -22,7 +24,10 @@ from cordwood.coordination.transactions.add_partitions_response import (
     without_results,
 )
 from cordwood.coordination.transactions.client_errors import transaction_error
-from cordwood.coordination.transactions.transaction_appends import TransactionAppends
+from cordwood.coordination.transactions.transaction_appends import (
+    LIGHT_PARTITIONS,
+    TransactionAppends,
+)
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_outcome import TransactionOutcome
 from cordwood.core.errors import KafkaError, TransactionAbortableError
@@ -57,6 +62,19 @@ class TransactionAdditions:
 
         With `later` the results of partitions are made later, from the codes of each transaction.
         """
+        add = partial(self._added, request, client, ticket=ticket, now_ms=now_ms, later=later)
+        is_long = count_partitions(request, client.api_version) > LIGHT_PARTITIONS
+        return TransactionOutcome(rest=add) if is_long else add()
+
+    def _added(
+        self,
+        request: AddPartitionsToTxnRequest,
+        client: ClientContext,
+        *,
+        ticket: Ticket,
+        now_ms: int,
+        later: CodesLater | None,
+    ) -> TransactionOutcome:
         version = client.api_version
         transactions = transactions_of(request, version)
         changes = dict[int, TransactionMetadata]()

@@ -45,7 +45,10 @@ from cordwood.coordination.transactions.transaction_additions import (
     CodesLater,
     TransactionAdditions,
 )
-from cordwood.coordination.transactions.transaction_appends import TransactionAppends
+from cordwood.coordination.transactions.transaction_appends import (
+    LIGHT_PARTITIONS,
+    TransactionAppends,
+)
 from cordwood.coordination.transactions.transaction_listing import ListFilters, TransactionPage
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_outcome import (
@@ -190,13 +193,15 @@ class TransactionShard:
     ) -> TransactionOutcome:
         """Describe ids of this partition, with all topics of their transactions."""
         del now_ms
-        states = [
-            transaction_listing.describe_transaction(each, self.transactions.get(each))
-            for each in request.transactional_ids
-        ]
-        return TransactionOutcome.answer(
-            ticket, DescribeTransactionsResponse(transaction_states=states)
-        )
+        found = [(each, self.transactions.get(each)) for each in request.transactional_ids]
+
+        def describe() -> TransactionOutcome:
+            states = [transaction_listing.describe_transaction(*each) for each in found]
+            response = DescribeTransactionsResponse(transaction_states=states)
+            return TransactionOutcome.answer(ticket, response)
+
+        partitions = sum(len(each.partitions) for _, each in found if each is not None)
+        return TransactionOutcome(rest=describe) if partitions > LIGHT_PARTITIONS else describe()
 
     def transactional_ids(self) -> list[str]:
         """Return the ids of this partition."""

@@ -3,17 +3,21 @@
 import pytest
 
 from cordwood.coordination.client_context import ClientContext
+from cordwood.coordination.outcome import Ticket
 from cordwood.coordination.transactions.add_partitions_response import PartitionCodes
+from cordwood.coordination.transactions.transaction_appends import LIGHT_PARTITIONS
 from cordwood.coordination.transactions.transaction_state import TransactionState
 from cordwood.core.errors import CoordinatorNotAvailableError
 from cordwood.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
 from tests.unit.coordination.transaction_samples import (
     BILLS,
     ID,
+    NOW,
     ORDERS,
     TransactionHarness,
     codes_of,
@@ -33,14 +37,18 @@ def harness_in(state: TransactionState = TransactionState.EMPTY) -> TransactionH
 
 
 def transaction(
-    transactional_id: str = ID, *, verify: bool = False, producer: tuple[int, int] = PRODUCER
+    transactional_id: str = ID,
+    *,
+    verify: bool = False,
+    producer: tuple[int, int] = PRODUCER,
+    topics: list[AddPartitionsToTxnTopic] | None = None,
 ) -> AddPartitionsToTxnTransaction:
     return AddPartitionsToTxnTransaction(
         transactional_id=transactional_id,
         producer_id=producer[0],
         producer_epoch=producer[1],
         verify_only=verify,
-        topics=topics_of([ORDERS, BILLS]),
+        topics=topics or topics_of([ORDERS, BILLS]),
     )
 
 
@@ -214,3 +222,19 @@ def test_codes_of_a_verification_are_those_of_missing_partitions() -> None:
     harness.add(PRODUCER, ORDERS)
 
     assert codes_later(harness, transaction(verify=True)) == {0: {BILLS: 120}}
+
+
+def test_many_partitions_are_added_and_verified_in_a_long_event() -> None:
+    harness = harness_in()
+    many = [tp(f"orders-{number}") for number in range(LIGHT_PARTITIONS)]
+    request = AddPartitionsToTxnRequest(
+        transactions=[transaction(topics=topics_of(many)), transaction(verify=True)]
+    )
+
+    outcome = harness.shard.add_partitions(request, ClientContext(5), ticket=Ticket(1), now_ms=NOW)
+    before = ([*outcome.records], [*outcome.answers], harness.shard.transactions.is_pending(ID))
+    outcome.completed()
+
+    assert before == ([], [], False)
+    assert len(outcome.records) == 1
+    assert harness.shard.transactions.is_pending(ID)

@@ -3,12 +3,15 @@
 import pytest
 
 from cordwood.coordination.outcome import Answer, CoordinatorEvent, EventCount, Outcome, Ticket
-from cordwood.coordination.transactions.transaction_appends import TransactionAppends
+from cordwood.coordination.transactions.transaction_appends import (
+    LIGHT_PARTITIONS,
+    TransactionAppends,
+)
 from cordwood.coordination.transactions.transaction_log import transaction_record
 from cordwood.coordination.transactions.transaction_settings import TransactionSettings
 from cordwood.coordination.transactions.transaction_state import TransactionState
 from cordwood.core.errors import CoordinatorNotAvailableError
-from tests.unit.coordination.transaction_samples import ID, NOW, metadata
+from tests.unit.coordination.transaction_samples import ID, NOW, metadata, tp
 
 ERROR = CoordinatorNotAvailableError("too few replicas")
 COMPLETE = metadata(TransactionState.COMPLETE_COMMIT)
@@ -77,3 +80,16 @@ def test_other_transitions_are_not_counted() -> None:
     appends = TransactionAppends(TransactionSettings(), 3)
 
     assert appends.append([COMPLETE]).events == ()
+
+
+def test_transitions_of_many_partitions_are_a_long_event() -> None:
+    appends = TransactionAppends(TransactionSettings(), 3)
+    many = frozenset(tp(f"orders-{number}") for number in range(LIGHT_PARTITIONS + 1))
+    prepared = PREPARED._replace(partitions=many)
+
+    outcome = appends.append([prepared])
+    before = [*outcome.records]
+
+    assert (before, appends.registry.is_pending(ID)) == ([], True)
+    assert outcome.completed().records == [transaction_record(prepared, version=1)]
+    assert outcome.completions == [appends.completion_of(prepared)]

@@ -6,6 +6,7 @@ from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.coordinator_record import StoredMarker
 from cordwood.coordination.outcome import Outcome, Ticket
 from cordwood.coordination.topic_view import Topics
+from cordwood.coordination.transactions.transaction_appends import LIGHT_PARTITIONS
 from cordwood.coordination.transactions.transaction_listing import ListFilters, TransactionPage
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_outcome import TransactionOutcome
@@ -439,3 +440,20 @@ def test_closed_shard_forgets_what_is_pending() -> None:
     assert outcome == TransactionOutcome()
     assert not harness.shard.transactions.is_pending(ID)
     assert isinstance(outcome, Outcome)
+
+
+def test_transaction_of_many_partitions_is_described_in_a_long_event() -> None:
+    harness = TransactionHarness()
+    many = frozenset(tp(f"orders-{number}") for number in range(LIGHT_PARTITIONS + 1))
+    harness.put(metadata(TransactionState.ONGOING)._replace(partitions=many))
+    request = DescribeTransactionsRequest(transactional_ids=[ID])
+
+    outcome = harness.shard.describe_transactions(
+        request, ClientContext(0), ticket=Ticket(1), now_ms=NOW
+    )
+    before = [*outcome.answers]
+    (answer,) = outcome.completed().answers
+
+    assert before == []
+    assert isinstance(answer.response, DescribeTransactionsResponse)
+    assert len(answer.response.transaction_states[0].topics[0].partitions) == len(many)
