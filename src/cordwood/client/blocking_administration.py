@@ -106,9 +106,23 @@ class BlockingAdministration:
             )
         )
 
-    def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, TransactionHandle]:
+    def fence_producers(
+        self, transactional_ids: Iterable[str], *, timeout_ms: int = 1
+    ) -> dict[str, TransactionHandle]:
         """Abort the open transactions of these ids, and reject their present producers."""
-        return self._thread.run(self._admin.fence_producers(transactional_ids))
+        return self._thread.run(
+            self._admin.fence_producers(transactional_ids, timeout_ms=timeout_ms)
+        )
+
+    def commit_transaction_offsets(
+        self,
+        handle: TransactionHandle,
+        group_id: str,
+        *,
+        offsets: Mapping[tuple[str, int], int | GroupOffset],
+    ) -> None:
+        """Commit offsets of a group in the transaction of a handle."""
+        self._thread.run(self._admin.commit_transaction_offsets(handle, group_id, offsets=offsets))
 
     def end_transaction(self, handle: TransactionHandle, *, commit: bool) -> TransactionHandle:
         """Commit or abort a transaction that a producer has detached; return the next handle."""

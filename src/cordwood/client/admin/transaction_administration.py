@@ -7,7 +7,7 @@ transaction, which no coordinator knows.
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from cordwood.client.admin.transaction_responses import (
@@ -20,8 +20,10 @@ from cordwood.client.admin.transaction_types import (
     TransactionDescription,
     TransactionListing,
 )
+from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.coordinator_call import (
+    GROUP,
     TRANSACTION,
     CoordinatorAttempt,
     CoordinatorKey,
@@ -30,10 +32,19 @@ from cordwood.client.network.coordinator_call import (
 )
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success
+from cordwood.client.producer.partition_queue import ProducerIdentity
+from cordwood.client.producer.transaction_requests import (
+    offset_commit_errors,
+    offset_commit_request,
+)
 from cordwood.client.topic_partitions import by_topic, partitions_of
 from cordwood.client.transaction_handle import TransactionHandle
 from cordwood.core.errors import ConcurrentTransactionsError, UnsupportedVersionError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.protocol.messages.add_offsets_to_txn import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+)
 from cordwood.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -52,12 +63,14 @@ from cordwood.protocol.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
+from cordwood.protocol.messages.txn_offset_commit import TxnOffsetCommitResponse
 from cordwood.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from cordwood.protocol.schema import NEWEST
 
 T = TypeVar("T")
 
@@ -204,15 +217,53 @@ class TransactionAdministration:
         await client.retry_until_timeout(attempt, subject=str(wanted))
 
     async def fence_producers(
-        self, transactional_ids: Iterable[str]
+        self, transactional_ids: Iterable[str], *, timeout_ms: int = _FENCING_TIMEOUT_MS
     ) -> dict[str, TransactionHandle]:
         """Abort the open transactions of these ids, and reject their present producers.
 
-        Returns the new producer id and epoch of each.
+        Returns the new producer id and epoch of each. `timeout_ms` is the transaction timeout of a
+        caller that uses them: `commit_transaction_offsets`.
         """
         names = list(transactional_ids)
-        found = await asyncio.gather(*map(self._fence, names))
+        found = await asyncio.gather(*(self._fence(each, timeout_ms) for each in names))
         return dict(zip(names, found, strict=True))
+
+    async def commit_transaction_offsets(
+        self,
+        handle: TransactionHandle,
+        group_id: str,
+        *,
+        offsets: Mapping[tuple[str, int], int | GroupOffset],
+    ) -> None:
+        """Commit offsets of a group in the transaction of a handle, which begins it if needed.
+
+        They count when `end_transaction` commits it. The group may have no members.
+        """
+        client = self._started()
+        wanted = {
+            partition: GroupOffset(each) if isinstance(each, int) else each
+            for partition, each in zip(partitions_of(offsets), offsets.values(), strict=True)
+        }
+        identity = ProducerIdentity(handle.producer_id, handle.epoch)
+        request = offset_commit_request(
+            handle.transactional_id, identity, group=GroupMetadata(group_id), offsets=wanted
+        )
+        is_implicit = handle.transaction_version >= _BUMPS_EPOCHS
+        if not is_implicit:
+            await self._add_offsets(handle, group_id)
+
+        async def attempt(connection: BrokerConnection) -> None:
+            response = await connection.send(
+                request,
+                TxnOffsetCommitResponse,
+                most_version=NEWEST if is_implicit else _LAST_WITHOUT_BUMP,
+            )
+            for partition, code in offset_commit_errors(response):
+                ensure_transaction_success(
+                    code, subject=f"{_shown(handle)}, group {group_id!r}, {partition}"
+                )
+
+        await call_coordinator(client, CoordinatorKey(GROUP, group_id), self._patient(attempt))
 
     async def end_transaction(
         self, handle: TransactionHandle, *, commit: bool
@@ -246,9 +297,25 @@ class TransactionAdministration:
 
         return await self._call_transaction_coordinator(handle.transactional_id, attempt)
 
-    async def _fence(self, transactional_id: str) -> TransactionHandle:
+    async def _add_offsets(self, handle: TransactionHandle, group_id: str) -> None:
+        request = AddOffsetsToTxnRequest(
+            transactional_id=handle.transactional_id,
+            producer_id=handle.producer_id,
+            producer_epoch=handle.epoch,
+            group_id=group_id,
+        )
+
+        async def attempt(connection: BrokerConnection) -> None:
+            response = await connection.send(request, AddOffsetsToTxnResponse)
+            ensure_transaction_success(
+                response.error_code, subject=f"{_shown(handle)}, group {group_id!r}"
+            )
+
+        await self._call_transaction_coordinator(handle.transactional_id, attempt)
+
+    async def _fence(self, transactional_id: str, timeout_ms: int) -> TransactionHandle:
         request = InitProducerIdRequest(
-            transactional_id=transactional_id, transaction_timeout_ms=_FENCING_TIMEOUT_MS
+            transactional_id=transactional_id, transaction_timeout_ms=timeout_ms
         )
 
         async def attempt(connection: BrokerConnection) -> TransactionHandle:
@@ -277,7 +344,11 @@ class TransactionAdministration:
     async def _call_transaction_coordinator(
         self, transactional_id: str, attempt: CoordinatorAttempt[T]
     ) -> T:
-        """Call the coordinator, and wait shortly while it writes the markers of a transaction."""
+        key = CoordinatorKey(TRANSACTION, transactional_id)
+        return await call_coordinator(self._started(), key, self._patient(attempt))
+
+    def _patient(self, attempt: CoordinatorAttempt[T]) -> CoordinatorAttempt[T]:
+        """Return an attempt that waits shortly while markers of a transaction are written."""
         client = self._started()
 
         async def patient(connection: BrokerConnection) -> T:
@@ -287,9 +358,7 @@ class TransactionAdministration:
                 except ConcurrentTransactionsError:
                     await client.runtime.sleep_ms(_MARKERS_MS)
 
-        return await call_coordinator(
-            client, CoordinatorKey(TRANSACTION, transactional_id), patient
-        )
+        return patient
 
 
 def _shown(handle: TransactionHandle) -> str:

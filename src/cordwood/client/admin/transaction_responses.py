@@ -9,6 +9,7 @@ from cordwood.core.errors import (
     ClusterAuthorizationFailedError,
     InvalidProducerEpochError,
     InvalidProducerIdMappingError,
+    InvalidTransactionTimeoutError,
     InvalidTxnStateError,
     KafkaError,
     ProducerFencedError,
@@ -31,6 +32,8 @@ _REMEDIES: Final[Mapping[int, str]] = {
     " expired",
     TransactionalIdNotFoundError.code: "check the name; an unused id expires after"
     " transactional.id.expiration.ms",
+    InvalidTransactionTimeoutError.code: "lower the transaction timeout, or raise"
+    " transaction.max.timeout.ms of the brokers",
     ClusterAuthorizationFailedError.code: "aborting by marker needs ALTER on the cluster",
 }
 

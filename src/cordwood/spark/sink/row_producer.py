@@ -4,7 +4,7 @@
 
 Each task has its own producer, and succeeds when brokers have acknowledged all its batches. It
 holds only Spark's current batch and the producer's buffer (`buffer.memory`). Spark retries a failed
-task from its first row, so rows are written at least once.
+task from its first row: without a transaction (`exactly_once`) rows are written at least once.
 """
 
 from collections import deque
@@ -16,6 +16,7 @@ import pyarrow as pa
 from cordwood.client.blocking import Producer
 from cordwood.core.ports import Clock
 from cordwood.records import kernels
+from cordwood.spark.sink.row_digest import digest_of
 from cordwood.spark.sink.sink_columns import record_columns, split_by_partition, split_by_topic
 from cordwood.spark.sink.sink_options import SinkOptions
 
@@ -33,6 +34,9 @@ class RowProducer:
         self, producer: Producer[bytes, bytes], options: SinkOptions, *, clock: Clock
     ) -> None:
         self.count = 0
+        #: The sum of the rows' digests, if they are wanted.
+        self.digest = 0
+        self.has_digest = False
         self._producer = producer
         self._options = options
         self._clock = clock
@@ -42,7 +46,7 @@ class RowProducer:
 
     def send(self, rows: pa.RecordBatch) -> None:
         """Send rows, slice by slice; block while the producer's buffer is full."""
-        for part in _slices(rows):
+        for part in slices(rows):
             for topic, topic_rows in split_by_topic(part, self._options.topic):
                 self._send(topic, topic_rows)
         self.count += rows.num_rows
@@ -54,6 +58,8 @@ class RowProducer:
 
     def _send(self, topic: str, rows: pa.RecordBatch) -> None:
         columns = record_columns(rows, now_ms=self._clock.now_ms())
+        if self.has_digest:
+            self.digest += digest_of(topic, columns, self._encoder)
         partitions = self._partitions.get(topic)
         if partitions is None:
             partitions = self._partitions[topic] = self._producer.partition_count(topic)
@@ -75,7 +81,7 @@ class RowProducer:
                 raise error
 
 
-def _slices(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def slices(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Yield slices of about `_SLICE_BYTES`."""
     most_rows = max(1, rows.num_rows * _SLICE_BYTES // max(rows.nbytes, 1))
     for first in range(0, rows.num_rows, most_rows):

@@ -4,7 +4,7 @@ import pytest
 
 from cordwood.core.errors import SettingError
 from cordwood.records.record_batch import HEADER_SIZE
-from cordwood.spark.sink.sink_options import SinkOptions, parse_sink_options
+from cordwood.spark.sink.sink_options import OnMissingRecord, SinkOptions, parse_sink_options
 
 WHERE = {"kafka.bootstrap.servers": "127.0.0.1:9092"}
 
@@ -44,14 +44,63 @@ def test_batches_are_not_larger_than_requests() -> None:
         ({**WHERE, "topics": "orders"}, "did you mean topic"),
         (
             {**WHERE, "checkpointLocation": "x"},
-            "unknown option of the sink: .*; use topic and kafka",
+            "unknown option of the sink: .*; use topic, delivery,",
         ),
         ({**WHERE, "path": "logs"}, "the sink writes to brokers, not to a folder"),
         ({**WHERE, "kafka.linger": "5"}, "did you mean linger.ms"),
         ({**WHERE, "kafka.acks": "2"}, "acks"),
         ({**WHERE, "kafka.acks": "1"}, "acks=1 excludes idempotence"),
+        ({**WHERE, "delivery": "once"}, "delivery is once; set exactly-once or at-least-once"),
+        ({**WHERE, "deliverry": "x"}, "did you mean delivery"),
+        ({**WHERE, "onMissingRecord": "fail"}, "unknown option of the sink: onmissingrecord"),
+        ({**WHERE, "kafka.transactional.id": "x"}, "set transactionalIdPrefix"),
     ),
 )
 def test_options_that_cannot_be_used_are_named(given: dict[str, str], words: str) -> None:
     with pytest.raises(SettingError, match=words):
         parse_sink_options(given)
+
+
+def test_write_is_exactly_once_by_default() -> None:
+    assert parse().is_exactly_once
+    assert not parse(delivery="At-Least-Once").is_exactly_once
+
+
+def test_options_of_exactly_once_are_parsed() -> None:
+    given = {"transactionalIdPrefix": "s", "jobId": "j", "recordTopic": "r", "topic": "t"}
+
+    options = parse_sink_options({**WHERE, **given, "kafka.transaction.timeout.ms": "5000"})
+
+    assert (options.transactional_id_prefix, options.job_id) == ("s", "j")
+    assert (options.record_topic, options.transaction_timeout_ms) == ("r", 5_000)
+
+
+def test_record_is_kept_at_the_topic_by_default() -> None:
+    assert parse(topic="t").record_topic == "t"
+    assert parse().record_topic is None
+    assert parse().transaction_timeout_ms is None
+
+
+def test_sparks_own_options_of_a_stream_are_accepted() -> None:
+    given = {"checkpointLocation": "/c", "path": "p", "asyncProgressTrackingEnabled": "false"}
+
+    options = parse_sink_options({**WHERE, **given, "onMissingRecord": "replay"}, is_stream=True)
+
+    assert (options.checkpoint, options.on_missing) == ("/c", OnMissingRecord.REPLAY)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    (
+        (
+            "asyncProgressTrackingEnabled",
+            "true",
+            "Spark tracks the progress of its own sinks alone",
+        ),
+        ("jobId", "x", "a stream has its query id"),
+        ("starting", "x", "unknown option of the streaming sink"),
+    ),
+)
+def test_options_that_a_stream_cannot_have_are_named(name: str, text: str, words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        parse_sink_options({**WHERE, name: text}, is_stream=True)

@@ -1,0 +1,162 @@
+"""Preparation of a batch, before its tasks: fence, finish the last decision, abort orphans.
+
+    1  InitProducerId of the driver's id       earlier drivers can no longer decide
+    2  read the intent record                  stable: no earlier decision is still under way
+    3  commit the transactions that it names   once per decision and process
+    4  abort other open transactions of the sink
+    5  hand the result to the tasks
+
+Step 3 may find transactions that have timed out. If all are lost, the decision is withdrawn and the
+batch is written again. If some are lost, the visible slots stay in the withdrawn record: a replay
+compares them by digest and writes the others. If brokers no longer know the outcome, the record
+counts as missing (`onMissingRecord`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from cordwood.client.transaction_handle import TransactionHandle
+from cordwood.core.errors import SparkError
+from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, SlotRecord
+from cordwood.spark.sink.exactly_once.open_transactions import abort_orphans
+from cordwood.spark.sink.exactly_once.record_access import read_record, write_record
+from cordwood.spark.sink.exactly_once.sink_names import Incarnation, SinkNames
+from cordwood.spark.sink.exactly_once.sink_requests import (
+    COMPLETE_COMMIT,
+    PREPARE_COMMIT,
+    Describe,
+    End,
+    EndResult,
+    Fence,
+    IdState,
+    Now,
+    Steps,
+    ask,
+)
+from cordwood.spark.sink.sink_options import OnMissingRecord
+
+_COMMITTED: Final = frozenset({COMPLETE_COMMIT, PREPARE_COMMIT})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkPlan:
+    """The facts of a sink that its options give."""
+
+    names: SinkNames
+    timeout_ms: int
+    on_missing: OnMissingRecord = OnMissingRecord.FAIL
+
+
+@dataclass(slots=True)
+class DriverMemory:
+    """The memory of a driver's process from batch to batch; its loss costs requests only."""
+
+    incarnation: Incarnation | None = None
+    #: The record whose transactions this process has seen committed.
+    resolved: IntentRecord | None = None
+    #: The record of the preparation before, and whether there was one.
+    seen: IntentRecord | None = None
+    is_swept: bool = False
+
+    def is_sweep_due(self, record: IntentRecord | None) -> bool:
+        """Return whether orphans may exist: at the start, and after a batch without a decision."""
+        return not self.is_swept or record == self.seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedBatch:
+    """The result of a preparation; tasks receive it with the writer."""
+
+    plan: SinkPlan
+    #: The driver's identity of this batch.
+    driver: TransactionHandle
+    incarnation: Incarnation
+    record: IntentRecord | None
+    prepared_ms: int
+    #: Orphaned transactions that the preparation has aborted.
+    aborted: int = field(default=0, compare=False)
+
+
+def prepare_batch(plan: SinkPlan, memory: DriverMemory) -> Steps[PreparedBatch]:
+    """Prepare the next batch; raise SparkError if it must not be written."""
+    now_ms = yield from ask(Now())
+    driver = yield from ask(Fence(plan.names.driver, plan.timeout_ms))
+    if memory.incarnation is None:
+        memory.incarnation = Incarnation(driver.producer_id, driver.epoch)
+    record = yield from read_record(plan.names)
+    if record is not None and not record.is_withdrawn and record != memory.resolved:
+        driver, record = yield from resolve_record(plan, driver, record=record)
+        memory.resolved = record
+    aborted = 0
+    if memory.is_sweep_due(record):
+        aborted = yield from abort_orphans(plan.names, driver)
+        memory.is_swept = True
+    memory.seen = record
+    return PreparedBatch(
+        plan=plan,
+        driver=driver,
+        incarnation=memory.incarnation,
+        record=record,
+        prepared_ms=now_ms,
+        aborted=aborted,
+    )
+
+
+def resolve_record(
+    plan: SinkPlan, driver: TransactionHandle, *, record: IntentRecord
+) -> Steps[tuple[TransactionHandle, IntentRecord | None]]:
+    """Commit the transactions of a decision; return the driver's next identity and the record.
+
+    The record is withdrawn if transactions are lost, and None if brokers no longer know whether
+    they are.
+    """
+    handles = tuple(record.handles(plan.names))
+    answers = yield from ask(End(handles, commit=True))
+    left = [handle for handle in handles if answers[handle].result is not EndResult.ENDED]
+    if not left:
+        return driver, record
+    states = (yield from ask(Describe(tuple(each.transactional_id for each in left)))) or {}
+    left = [each for each in left if not _is_committed(each, states)]
+    if any(answers[each].result is EndResult.UNKNOWN_ID for each in left):
+        if plan.on_missing is OnMissingRecord.FAIL:
+            raise _unknown_outcome(record, len(left))
+        return driver, None
+    if not left:
+        return driver, record
+    lost = {each.transactional_id for each in left}
+    withdrawn = replace(
+        record,
+        is_withdrawn=True,
+        slots=tuple(
+            each._replace(is_visible=True)
+            for each in record.slots
+            if each.is_visible or _name(plan.names, record, each) not in lost
+        ),
+    )
+    after = yield from write_record(plan.names, driver, record=withdrawn)
+    return after, withdrawn
+
+
+def _name(names: SinkNames, record: IntentRecord, slot: SlotRecord) -> str:
+    return names.task(record.incarnation, slot.number)
+
+
+def _is_committed(handle: TransactionHandle, states: Mapping[str, IdState]) -> bool:
+    """Return whether a coordinator describes this very transaction as committed."""
+    state = states.get(handle.transactional_id)
+    return (
+        state is not None
+        and state.state in _COMMITTED
+        and state.producer_id == handle.producer_id
+        and state.epoch - handle.epoch in {0, 1}
+    )
+
+
+def _unknown_outcome(record: IntentRecord, count: int) -> SparkError:
+    return SparkError(
+        f"batch {record.batch}: brokers no longer know the outcome of {count} transaction(s), since"
+        " the query was stopped longer than transactional.id.expiration.ms",
+        remedy="look for the batch's rows in the topic; then set onMissingRecord=assume-done if"
+        " they are there, or onMissingRecord=replay if not",
+    )

@@ -1,0 +1,74 @@
+"""The name of a sink: from an option, or from the id of the query in its checkpoint.
+
+    transactionalIdPrefix   the name itself
+    checkpointLocation      cordwood-<query id>, where the file `metadata` has the id
+    jobId                   cordwood-job-<job id>, for a batch write
+    none, in a batch write  cordwood-write-<random>: a program that is run again writes again
+
+A name is never guessed for a stream: a restart with another name would not find what an earlier
+run has left.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Final
+from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
+
+from cordwood.core.errors import SettingError
+from cordwood.spark.sink.exactly_once.sink_names import SinkNames
+from cordwood.spark.sink.sink_options import SinkOptions
+
+_PREFIX: Final = "cordwood"
+_LOCAL: Final = re.compile(r"file:(?://)?(?P<path>/.*)")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def stream_names(options: SinkOptions) -> SinkNames:
+    """Return the names of a streaming sink; SettingError if they are unknown."""
+    if options.transactional_id_prefix is not None:
+        return SinkNames(options.transactional_id_prefix)
+    if options.checkpoint is None:
+        raise _unnamed("the option checkpointLocation is not set on the sink")
+    return SinkNames(f"{_PREFIX}-{query_id_of(options.checkpoint)}")
+
+
+def job_names(options: SinkOptions) -> SinkNames:
+    """Return the names of a batch write."""
+    if options.transactional_id_prefix is not None:
+        return SinkNames(options.transactional_id_prefix)
+    if options.job_id is not None:
+        return SinkNames(f"{_PREFIX}-job-{options.job_id}")
+    return SinkNames(f"{_PREFIX}-write-{uuid4()}")
+
+
+def job_query_id(options: SinkOptions, names: SinkNames) -> UUID:
+    """Return the id that stands for a query's in the record of a batch write."""
+    return uuid5(NAMESPACE_URL, f"{_PREFIX}-job:{options.job_id or names.sink}")
+
+
+def query_id_of(checkpoint: str) -> UUID:
+    """Return the id of the query of a checkpoint on a local disk."""
+    path = Path(_local_path(checkpoint), "metadata")
+    try:
+        return UUID(str(json.loads(path.read_text(encoding="utf-8"))["id"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _unnamed(f"{path} has no query id ({error})") from error
+
+
+def _local_path(checkpoint: str) -> str:
+    local = _LOCAL.fullmatch(checkpoint)
+    if local is not None:
+        return local["path"]
+    if _SCHEME.match(checkpoint):
+        raise _unnamed(f"the checkpoint {checkpoint} is not on a local disk")
+    return checkpoint
+
+
+def _unnamed(problem: str) -> SettingError:
+    return SettingError(
+        f"the exactly-once sink has no name: {problem}",
+        key="transactionalIdPrefix",
+        remedy="set the option transactionalIdPrefix to a name that only this query has, and keep"
+        " it over restarts; or set delivery=at-least-once",
+    )
