@@ -36,6 +36,7 @@ def assign_homogeneous(spec: GroupSpec) -> GroupAssignment:
     if not topic_ids:
         return {}
     counts = {each: spec.partition_count(each) for each in topic_ids}
+    places = {each: place for place, each in enumerate(topic_ids)}
     total = sum(counts.values())
     quota, extra = divmod(total, len(member_ids))
     unassigned = _unassigned(spec, topic_ids)
@@ -43,7 +44,10 @@ def assign_homogeneous(spec: GroupSpec) -> GroupAssignment:
     unfilled = list[tuple[str, int]]()
     for number, member_id in enumerate(member_ids):
         has_extra = extra > 0
-        kept = _keep(spec.members[member_id].assigned, counts, quota=quota + has_extra)
+        assigned = spec.members[member_id].assigned
+        owned = sorted(assigned.keys() & counts.keys(), key=places.__getitem__)
+        partitions = {each: assigned[each] for each in owned}
+        kept = _keep(partitions, counts, quota=quota + has_extra)
         missing = kept.quota
         if missing and has_extra and len(member_ids) - number > extra:
             # Later members can take the extra partition: one of them may hold it already.
@@ -78,12 +82,12 @@ def _keep(
 ) -> _KeptPartitions:
     """Divide a member's partitions by its quota.
 
-    Topics that are not subscribed are dropped, and partitions that do not exist: a classic member
-    has partitions by name, and its topic may be another one now.
+    Partitions that do not exist are dropped: a classic member has partitions by name, and its topic
+    may be another one now.
     """
     kept, revoked = dict[Uuid, frozenset[int]](), list[tuple[Uuid, int]]()
-    for topic_id, count in counts.items():
-        partitions = assigned.get(topic_id, _NONE)
+    for topic_id in assigned:
+        count, partitions = counts[topic_id], assigned[topic_id]
         if partitions and max(partitions) >= count:
             partitions = frozenset(each for each in partitions if each < count)
         if len(partitions) > quota:
