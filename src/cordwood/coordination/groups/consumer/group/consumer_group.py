@@ -11,6 +11,7 @@ Assigning    group epoch >       Stable       all members have
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -70,6 +71,8 @@ class ConsumerGroup:
         #: has it: a loaded group compares its topics at the next heartbeat.
         self.checked_epoch: int | None = None
         self._members = dict[str, ConsumerGroupMember]()
+        #: Names that members subscribe, with the number of these members, which share them.
+        self._names = dict[tuple[str, ...], tuple[tuple[str, ...], int]]()
         self._static_member_ids = dict[str, str]()
         self._assignors = Counter[str]()
         self._classic_protocols = Counter[str]()
@@ -211,6 +214,11 @@ class ConsumerGroup:
     def update_member(self, member: ConsumerGroupMember) -> None:
         """Add a member, or replace it by its next value."""
         before = self._members.get(member.member_id)
+        if before is None or before.topic_names is not member.topic_names:
+            shared = self._shared_names(member.topic_names)
+            if shared is not member.topic_names:
+                member = replace(member, topic_names=shared)
+            self._release_names(before)
         self._forget(before)
         self._members[member.member_id] = member
         self.subscriptions.change(() if before is None else (before,), (member,))
@@ -229,11 +237,27 @@ class ConsumerGroup:
         if member is None:
             return
         self._forget(member)
+        self._release_names(member)
         self.subscriptions.change((member,), ())
         if member.instance_id is None:
             return
         if self._static_member_ids.get(member.instance_id) == member_id:
             del self._static_member_ids[member.instance_id]
+
+    def _shared_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the equal names of other members: 1,000 members may have 10,000 names each."""
+        shared, members = self._names.get(names, (names, 0))
+        self._names[shared] = shared, members + 1
+        return shared
+
+    def _release_names(self, member: ConsumerGroupMember | None) -> None:
+        if member is None:
+            return
+        shared, members = self._names[member.topic_names]
+        if members > 1:
+            self._names[shared] = shared, members - 1
+        else:
+            del self._names[shared]
 
     def _forget(self, member: ConsumerGroupMember | None) -> None:
         """Take a member out of all sums but the subscriptions."""

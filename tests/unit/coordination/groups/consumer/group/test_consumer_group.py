@@ -184,3 +184,19 @@ def test_tombstones_delete_members_and_expressions() -> None:
 
     group.unresolve_regex("x")
     assert [each.type for each in group.tombstones()] == [8, 7, 6, 5, 4, 3]
+
+
+def test_members_with_equal_names_share_them_until_the_last_one_leaves() -> None:
+    group = ConsumerGroup("g")
+    for name in ("A", "B"):
+        names = tuple(f"t-{number}" for number in range(3))
+        group.update_member(ConsumerGroupMember(member_id=name, topic_names=names))
+    first, second = group.member("A").topic_names, group.member("B").topic_names
+
+    group.update_member(replace(group.member("A"), topic_names=("other",)))
+    group.remove_member("B")
+    group.update_member(ConsumerGroupMember(member_id="C", topic_names=(*first,)))
+
+    assert first is second
+    assert group.member("C").topic_names == first
+    assert group.member("A").topic_names == ("other",)
