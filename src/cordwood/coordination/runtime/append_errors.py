@@ -41,8 +41,24 @@ _ERRORS: Final = MappingProxyType(
     }
 )
 
+#: Errors after which every client finds its coordinator and sends its request again.
+_RETRIABLE: Final = frozenset(
+    each.code
+    for each in (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
+)
+
 
 def coordinator_error(error: KafkaError) -> KafkaError:
     """Return the error for clients; an error that has no other form is returned unchanged."""
     kind = _ERRORS.get(error.code)
     return error if kind is None else kind(str(error))
+
+
+def reload_error(error: KafkaError) -> KafkaError:
+    """Return the error of requests that wait in a shard which another error ends.
+
+    The error is not theirs: the shard is loaded again, and then serves them.
+    """
+    if error.code in _RETRIABLE:
+        return error
+    return CoordinatorNotAvailableError(f"the coordinator is loaded again: {error}")
