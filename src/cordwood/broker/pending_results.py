@@ -37,7 +37,10 @@ async def wait_for(pending: Pending[T]) -> T:
     A cancellation ends the wait, not the call.
     """
     await wait_until_done(pending)
-    return pending.result()
+    try:
+        return pending.result()
+    finally:
+        del pending  # its error would refer to itself by this frame
 
 
 async def wait_until_done(pending: Pending[object]) -> None:

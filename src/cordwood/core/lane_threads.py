@@ -107,7 +107,10 @@ class LaneThreads:
                 self._idle += 1
 
     def _run_next(self) -> bool:
-        """Run the next call; return False at the end. A returned frame keeps no call alive."""
+        """Run the next call; return False at the end. A returned frame keeps no call alive.
+
+        The traceback of a failed call keeps the frame, and its future the traceback.
+        """
         call = self._calls.get()
         with self._lock:
             self._idle -= 1
@@ -115,6 +118,7 @@ class LaneThreads:
             return False
         self.ensure_idle()
         call()
+        del call
         return True
 
 
@@ -125,5 +129,6 @@ def _complete(pending: Future[T], call: Callable[[], T]) -> None:
         result = call()
     except BaseException as error:  # noqa: BLE001 - the worker owns the task; the future carries it
         pending.set_exception(error)
+        del pending, call
     else:
         pending.set_result(result)

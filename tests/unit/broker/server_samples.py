@@ -53,6 +53,10 @@ async def echo(_context: RequestContext, body: memoryview) -> list[Chunk] | None
     return [bytes(body)] if body else None
 
 
+class Body(bytearray):
+    """Bytes of a response to which a weak reference is possible."""
+
+
 class Peer:
     """The client's end of a connection."""
 

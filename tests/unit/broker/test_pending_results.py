@@ -1,7 +1,10 @@
 """Tests of waiting for results of worker calls on the event loop."""
 
 import asyncio
+import gc
+import weakref
 from concurrent.futures import Future
+from contextlib import suppress
 
 import pytest
 
@@ -24,6 +27,27 @@ def test_completed_result_needs_no_wait() -> None:
 
     with pytest.raises(OSError, match="gone"):
         run(wait_for(pending))
+
+
+def test_failed_result_is_freed_without_the_garbage_collector() -> None:
+    made: list[weakref.ref[asyncio.Future[int]]] = []
+
+    def failed() -> asyncio.Future[int]:
+        pending = asyncio.get_running_loop().create_future()
+        pending.set_exception(OSError("gone"))
+        made.append(weakref.ref(pending))
+        return pending
+
+    async def scene() -> None:
+        with suppress(OSError):
+            await wait_for(failed())
+
+    gc.disable()
+    try:
+        run(scene())
+        assert made[0]() is None
+    finally:
+        gc.enable()
 
 
 def test_error_is_not_raised_by_a_wait_for_the_end() -> None:

@@ -1,6 +1,8 @@
 """Threads of a lane: an idle one for the next call, and none more than are allowed."""
 
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -139,3 +141,24 @@ def test_closed_lane_rejects_calls() -> None:
 
     with pytest.raises(RuntimeError, match="shutdown"):
         lane.submit(bool)
+
+
+class FailingCall:
+    """A call that raises an error."""
+
+    def __call__(self) -> None:
+        raise OSError("the call has failed")
+
+
+def test_failed_call_is_freed_with_its_future_without_the_garbage_collector() -> None:
+    lane, call = LaneThreads(Lane.READ, 1), FailingCall()
+    freed = weakref.ref(call)
+
+    gc.disable()
+    try:
+        lane.submit(call)
+        del call
+        lane.close()
+        assert freed() is None
+    finally:
+        gc.enable()

@@ -51,7 +51,7 @@ class PendingResponse:
         try:
             return await self._future
         except KafkaError as error:
-            return self._on_error(error)
+            return self._on_error(error.with_traceback(None))  # its frame refers to the future
 
     def abandon(self) -> None:
         """End the wait: the client has gone."""

@@ -60,8 +60,9 @@ class PipelinedResponses:
         """Discard the held responses; the stream is not used again."""
         if self._turn is not None:
             self._turn.cancel()
-        if self._sending is not None and not self._sending.cancel():
-            self._sending.exception()  # it has failed as the connection has
+        sending, self._sending = self._sending, None  # the frames of its error refer to this object
+        if sending is not None and not sending.cancel():
+            sending.exception()  # it has failed as the connection has
 
     def _begin(self) -> None:
         """Send the held responses, while the handler of the next request waits."""

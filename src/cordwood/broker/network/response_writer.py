@@ -166,12 +166,13 @@ class SocketWriter:
             self._waiter = None
             if self._socket.fileno() >= 0:
                 self._loop.remove_writer(self._socket)
+        if self._socket.fileno() < 0:  # the error in the future would refer to itself by this frame
+            raise ConnectionAbortedError("the connection was closed")
 
     def close(self) -> None:
         if self._waiter is not None:
             self._loop.remove_writer(self._socket)
-            if not self._waiter.done():
-                self._waiter.set_exception(ConnectionAbortedError("the connection was closed"))
+            wake(self._waiter)
         self._socket.close()
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import weakref
 
 import pytest
 
@@ -10,7 +11,16 @@ from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.memory_pool import SMALL_FRAME_BYTES
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.protocol.primitives import Chunk
-from tests.unit.broker.server_samples import Run, echo, request, serving, turn
+from tests.unit.broker.server_samples import (
+    Body,
+    Peer,
+    Run,
+    ServerHarness,
+    echo,
+    request,
+    serving,
+    turn,
+)
 
 BIG = bytes(range(256)) * 4096
 
@@ -412,3 +422,48 @@ def test_closed_connection_is_freed_without_a_garbage_collection(run: Run) -> No
                 gc.enable()
 
     assert run(scene()) == []
+
+
+@pytest.mark.parametrize("left_by", ("reset", "close", "half close", "server"))
+@pytest.mark.parametrize("size", (100, 16 * len(BIG)))
+def test_unread_responses_are_freed_with_their_connection_without_a_garbage_collection(
+    run: Run, size: int, left_by: str
+) -> None:
+    """Responses of 52 MiB stayed in memory until a full collection."""
+    made: list[weakref.ref[Body]] = []
+
+    async def handle(context: RequestContext, _body: memoryview) -> list[Chunk]:
+        body = Body(16 * len(BIG) if context.correlation_id == 0 else size)
+        made.append(weakref.ref(body))
+        return [body]
+
+    async def scene() -> int:
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(*(request(number) for number in range(3)))
+            await peer.reader.readexactly(100)
+            gc.disable()
+            try:
+                await leave(peer, harness, left_by)
+                await harness.until_open(0)
+                await turn()
+                return sum(each() is not None for each in made)
+            finally:
+                gc.enable()
+
+    assert run(scene()) == 0
+    assert made
+
+
+async def leave(peer: Peer, harness: ServerHarness, left_by: str) -> None:
+    """End a connection whose client reads no response."""
+    if left_by == "reset":
+        peer.reset()
+    elif left_by == "close":
+        peer.writer.transport.abort()
+    elif left_by == "half close":
+        peer.writer.write_eof()
+        await turn()
+        peer.reset()
+    else:
+        harness.clock.advance(seconds=601)

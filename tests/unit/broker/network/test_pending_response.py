@@ -1,6 +1,8 @@
 """Tests of the responses that wait for an append."""
 
 import asyncio
+import gc
+import weakref
 
 from cordwood.broker.network.pending_response import PendingResponse, chunks_of
 from cordwood.core.errors import KafkaError, NotCoordinatorError
@@ -30,6 +32,20 @@ def test_error_of_the_future_becomes_a_response() -> None:
         return await PendingResponse(future, failed).response()
 
     assert run(scene()) == HeartbeatResponse(error_code=NotCoordinatorError.code)
+
+
+def test_failed_response_is_freed_without_the_garbage_collector() -> None:
+    async def scene() -> weakref.ref[asyncio.Future[Response]]:
+        future = asyncio.get_running_loop().create_future()
+        future.set_exception(NotCoordinatorError("moved"))
+        await PendingResponse(future, failed).response()
+        return weakref.ref(future)
+
+    gc.disable()
+    try:
+        assert run(scene())() is None
+    finally:
+        gc.enable()
 
 
 def test_abandoned_response_ends_its_future() -> None:

@@ -1,6 +1,7 @@
 """Responses of pipelined requests share a system call, and none waits for a handler."""
 
 import asyncio
+import gc
 from collections.abc import Sequence
 
 import pytest
@@ -147,3 +148,25 @@ def test_close_after_a_failed_response_is_silent() -> None:
 
     run(scene())
     assert writer.sent == []
+
+
+class BrokenWriter(RecordingWriter):
+    """A writer whose client has gone."""
+
+    async def send(self, chunks: Sequence[Chunk]) -> None:
+        raise BrokenPipeError(f"{len(chunks)} chunks")
+
+
+def test_closed_sender_is_freed_without_the_garbage_collector() -> None:
+    async def scene() -> None:
+        sender = responses(BrokenWriter())
+        await sender.send([b"a"], has_next=True)
+        await turns(3)
+        sender.close()
+
+    gc.disable()
+    try:
+        run(scene())
+        assert not any(isinstance(each, PipelinedResponses) for each in gc.get_objects())
+    finally:
+        gc.enable()

@@ -2,9 +2,11 @@
 
 import asyncio
 import errno
+import gc
 import itertools
 import os
 import socket
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +26,7 @@ from cordwood.core.ports import Slice
 from cordwood.core.system import SystemFiles
 from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.memory_files import MemoryFiles
-from tests.unit.broker.server_samples import Run, turn
+from tests.unit.broker.server_samples import Body, Run, turn
 
 if TYPE_CHECKING:
     from cordwood.protocol.primitives import Chunk
@@ -143,6 +145,27 @@ def test_slice_is_released_when_the_writer_is_closed_during_a_send(
     with pytest.raises(ConnectionAbortedError):
         run(scene())
     assert stored.releases == 1
+
+
+def test_response_of_a_closed_writer_is_freed_without_the_garbage_collector(
+    run: Run, ends: Ends
+) -> None:
+    async def scene() -> weakref.ref[Body]:
+        loop = asyncio.get_running_loop()
+        writer, body = SocketWriter(ends[0], loop, SLICES), Body(DATA)
+        freed, sending = weakref.ref(body), loop.create_task(writer.send([body]))
+        del body
+        await turn()
+        writer.close()
+        await asyncio.wait([sending])
+        assert isinstance(sending.exception(), ConnectionAbortedError)
+        return freed
+
+    gc.disable()
+    try:
+        assert run(scene())() is None
+    finally:
+        gc.enable()
 
 
 def test_slice_is_released_when_sending_is_cancelled(
