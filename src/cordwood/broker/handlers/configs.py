@@ -66,10 +66,10 @@ async def describe_configs(
     broker: BrokerServices, _context: RequestContext, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
     """Return the settings of resources, each once."""
-    turns = LoopTurns(broker.turns)
+    turns, results = LoopTurns(broker.turns), _ConfigResults(request)
     return DescribeConfigsResponse(
         results=[
-            await _described(broker, each, request, turns)
+            await _described(broker, each, results, turns)
             async for each in turns.of(await _unique(request.resources, turns))
         ]
     )
@@ -148,7 +148,7 @@ async def _unique(
 async def _described(
     broker: BrokerServices,
     requested: DescribeConfigsResource,
-    request: DescribeConfigsRequest,
+    results: "_ConfigResults",
     turns: LoopTurns,
 ) -> DescribeConfigsResult:
     error, entries = None, list[DescribedConfig]()
@@ -162,7 +162,7 @@ async def _described(
         error_message="" if error is None else error_message_of(error),
         resource_type=requested.resource_type,
         resource_name=requested.resource_name,
-        configs=[_config_result(entry, request) async for entry in turns.of(entries)],
+        configs=[results.of(entry) async for entry in turns.of(entries)],
     )
 
 
@@ -178,6 +178,26 @@ def _entries(broker: BrokerServices, requested: DescribeConfigsResource) -> list
     if resource.type is ResourceType.BROKER_LOGGER:
         return describe_loggers(names)
     return configs.describe(resource, names)
+
+
+class _ConfigResults:
+    """The results of the entries of one response.
+
+    Topics share the entries of the settings that they do not have. Without a shared result too,
+    a request of 10 KB would make 30,000 objects, and malloc could not return their memory, since
+    other objects of the time stay between them.
+    """
+
+    def __init__(self, request: DescribeConfigsRequest) -> None:
+        self._request = request
+        self._known: dict[int, tuple[DescribedConfig, DescribeConfigsResourceResult]] = {}
+
+    def of(self, entry: DescribedConfig) -> DescribeConfigsResourceResult:
+        """Return the result of an entry, the same one for the same entry."""
+        known = self._known.get(id(entry))  # the entry is kept, so that its id stays its own
+        if known is None:
+            known = self._known[id(entry)] = entry, _config_result(entry, self._request)
+        return known[1]
 
 
 def _config_result(

@@ -127,6 +127,22 @@ def test_described_settings_have_the_requested_parts(harness: BrokerHarness) -> 
     assert entry.documentation
 
 
+def test_topics_without_settings_of_their_own_share_their_results(harness: BrokerHarness) -> None:
+    """Requests of 10 KB for 490 topics left 80 MiB that malloc could not return."""
+    harness.metadata.publish(harness.metadata.image.with_topic(topic("payments")))
+    request = DescribeConfigsRequest(
+        resources=[
+            DescribeConfigsResource(resource_type=TOPIC, resource_name=name, configuration_keys=[])
+            for name in ("orders", "payments")
+        ]
+    )
+
+    first, second = described(harness, request).results
+
+    assert all(a is b for a, b in zip(first.configs, second.configs, strict=True))
+    assert first.configs
+
+
 def test_all_settings_are_described_by_default(harness: BrokerHarness) -> None:
     empty = DescribeConfigsResource(
         resource_type=TOPIC, resource_name="orders", configuration_keys=[]
