@@ -5,6 +5,9 @@ keeps their memory, also the free ranges between buffers that are still in use. 
 works, that memory serves the next requests. When it is quiet and has grown, a worker gives the
 memory back: a few milliseconds for 100 MiB.
 
+Requests and responses under way count as neither growth nor floor. A broker whose clients do not
+read is quiet, and a trim leaves their responses; when they end, their memory has to be returned.
+
 A broker makes no full garbage collection while it works (`process_tuning`). Objects in cycles are
 freed before memory is given back, and in the first quiet moment of each hour.
 """
@@ -41,33 +44,40 @@ class ProcessMemory(NamedTuple):
 class FreedMemory:
     """Decides when to free memory; `check` is called every CHECK_MS on the loop's thread."""
 
-    __slots__ = ("_checks", "_floor", "_process", "_used_s", "_worker")
+    __slots__ = ("_checks", "_floor", "_process", "_under_way", "_used_s", "_worker")
 
-    def __init__(self, worker: Worker, process: ProcessMemory) -> None:
+    def __init__(
+        self, worker: Worker, process: ProcessMemory, under_way: Callable[[], int]
+    ) -> None:
+        """Use `under_way` for the bytes of requests and responses."""
         self._worker = worker
         self._process = process
+        self._under_way = under_way
         self._used_s = process.processor_s()
         self._checks = 0
-        #: The resident memory after the last trim, or the least since.
-        self._floor = process.resident_bytes()
+        #: The other resident memory after the last trim, or the least since.
+        self._floor = self._other_bytes()
 
     def check(self) -> None:
         """Collect all garbage if that is due, and begin a trim, if the broker is quiet."""
         process, before_s = self._process, self._used_s
         self._used_s = process.processor_s()
-        resident = process.resident_bytes()
-        self._floor = min(self._floor, resident)
+        other = self._other_bytes()
+        self._floor = min(self._floor, other)
         self._checks += 1
         if self._used_s - before_s >= QUIET_S:
             return
-        has_grown = resident > self._floor + GROWTH_BYTES
+        has_grown = other > self._floor + GROWTH_BYTES
         if has_grown or self._checks >= CHECKS_PER_COLLECTION:
             self._checks = 0
             process.collect()
         if has_grown:
             # The memory that a trim leaves is in use. If it leaves less, the next check sees it.
-            self._floor = resident
+            self._floor = other
             self._worker.submit(process.trim, lane=Lane.BACKGROUND)
+
+    def _other_bytes(self) -> int:
+        return self._process.resident_bytes() - self._under_way()
 
 
 def system_memory() -> ProcessMemory | None:

@@ -37,6 +37,7 @@ class Process:
 
     def __init__(self) -> None:
         self.resident, self.used_s, self.trims, self.collections = START, 0.0, 0, 0
+        self.under_way = 0
 
     def memory(self) -> ProcessMemory:
         return ProcessMemory(lambda: self.resident, lambda: self.used_s, self._trim, self._collect)
@@ -48,9 +49,13 @@ class Process:
         self.collections += 1
 
 
+def freed_memory(process: Process) -> FreedMemory:
+    return FreedMemory(InlineWorker(), process.memory(), lambda: process.under_way)
+
+
 def test_quiet_broker_that_has_grown_is_trimmed_once() -> None:
     process = Process()
-    freed = FreedMemory(InlineWorker(), process.memory())
+    freed = freed_memory(process)
     process.resident += GROWTH_BYTES + 1
 
     freed.check()
@@ -61,7 +66,7 @@ def test_quiet_broker_that_has_grown_is_trimmed_once() -> None:
 
 def test_broker_that_grows_again_is_trimmed_again() -> None:
     process = Process()
-    freed = FreedMemory(InlineWorker(), process.memory())
+    freed = freed_memory(process)
 
     for resident in (START + 2 * GROWTH_BYTES, START, START + 2 * GROWTH_BYTES):
         process.resident = resident
@@ -70,10 +75,37 @@ def test_broker_that_grows_again_is_trimmed_again() -> None:
     assert process.trims == 2
 
 
+def test_memory_of_unread_responses_is_returned_after_their_end() -> None:
+    """A trim among 64 MiB of responses made them the measure for the time after them."""
+    process = Process()
+    freed = freed_memory(process)
+    process.resident += 4 * GROWTH_BYTES
+    process.under_way = 2 * GROWTH_BYTES
+    freed.check()
+    process.resident -= GROWTH_BYTES
+    freed.check()
+
+    process.under_way = 0
+    freed.check()
+
+    assert process.trims == 2
+
+
+def test_unread_responses_are_no_growth() -> None:
+    process = Process()
+    freed = freed_memory(process)
+    process.under_way = 2 * GROWTH_BYTES
+    process.resident += process.under_way
+
+    freed.check()
+
+    assert process.trims == 0
+
+
 @pytest.mark.parametrize(("growth", "used_s"), ((GROWTH_BYTES, 0.0), (2 * GROWTH_BYTES, QUIET_S)))
 def test_broker_that_works_or_has_hardly_grown_keeps_its_memory(growth: int, used_s: float) -> None:
     process = Process()
-    freed = FreedMemory(InlineWorker(), process.memory())
+    freed = freed_memory(process)
     process.resident += growth
     process.used_s += used_s
 
@@ -84,7 +116,7 @@ def test_broker_that_works_or_has_hardly_grown_keeps_its_memory(growth: int, use
 
 def test_broker_collects_all_garbage_in_the_first_quiet_moment_of_each_hour() -> None:
     process = Process()
-    freed = FreedMemory(InlineWorker(), process.memory())
+    freed = freed_memory(process)
     counts = list[int]()
 
     for _ in range(CHECKS_PER_COLLECTION):
