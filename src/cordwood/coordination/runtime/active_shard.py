@@ -14,14 +14,14 @@ While the rest of an outcome runs on the worker, other events wait (`LongEvents`
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
 from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange, TimerKey
 from cordwood.coordination.ports import InternalBatch, InternalLog, TransactionMarker
-from cordwood.coordination.runtime.append_errors import coordinator_error
+from cordwood.coordination.runtime.append_errors import coordinator_error, reload_error
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
 from cordwood.coordination.runtime.deferred_outcomes import DeferredAppend, DeferredOutcomes
@@ -69,6 +69,7 @@ class ActiveShard(Generic[S]):
         self.shard: Final = shard
         self.log: Final = log
         self.calls: Final = WaitingCalls()
+        self.long: Final = LongEvents(shard, log, ports, fail=self._fail)
         self.on_broken: Callable[[KafkaError], object] = lambda _: None
         self.perform: Callable[[Outcome], object] = lambda _: None
         #: The offset of the next append, if no other writer appends to the partition.
@@ -78,7 +79,6 @@ class ActiveShard(Generic[S]):
         self._ports = ports
         self._timers = timers.of_shard(self._on_timer)
         self._deferred = DeferredOutcomes(self._release)
-        self._long = LongEvents(log, ports)
         self._turn: _TurnBatch | None = None
         self._is_over = False
 
@@ -86,11 +86,6 @@ class ActiveShard(Generic[S]):
     def is_over(self) -> bool:
         """Whether the shard has ended."""
         return self._is_over
-
-    @property
-    def is_computing(self) -> bool:
-        """Whether the rest of an event runs on the worker, which may change the shard."""
-        return self._long.is_computing
 
     # -- events
 
@@ -106,19 +101,19 @@ class ActiveShard(Generic[S]):
         """Run an event, and handle its outcome; a KafkaError is the answer of the request."""
         if self._is_over:
             return
-        if self._long.is_paused and self._long.holds(partial(self.run, event, ticket)):
+        if self.long.is_paused and self.long.holds(partial(self.run, event, ticket)):
             return
         try:
             outcome = event(self.shard, self._ports.clock.now_ms())
             if outcome.rest is None:
                 self._handle(outcome)
             else:
-                self._long.begin(outcome, partial(self._end_rest, ticket))
+                self.long.begin(outcome, partial(self._end_rest, ticket))
         except KafkaError as error:
             self._answer_error(ticket, error)
-        except Exception:  # noqa: BLE001 - a request must not stop the loop
-            _log.exception("the coordinator of partition %s failed", self.log.partition)
-            self._break(UnknownServerError(_FAILED))
+        except Exception as error:  # noqa: BLE001 - a request must not stop the loop
+            self._answer_error(ticket, UnknownServerError(_FAILED))
+            self._fail(error)
 
     def _answer_error(self, ticket: Ticket | None, error: KafkaError) -> None:
         if ticket is not None:
@@ -129,25 +124,25 @@ class ActiveShard(Generic[S]):
 
         Raises COORDINATOR_LOAD_IN_PROGRESS while a long event runs: the marker is sent again.
         """
-        if self._long.is_paused:
+        if self.long.is_paused:
             raise CoordinatorLoadInProgressError(f"partition {self.log.partition} has a long event")
         self._append_batch()
+        if self._is_over:
+            raise CoordinatorLoadInProgressError(f"partition {self.log.partition} is loaded again")
         pending = self.log.append_marker(marker)
         offset = self._take_offset(pending, 1)
         stored = StoredMarker(marker.producer_id, marker.producer_epoch, offset, marker.is_commit)
         try:
             if not _has_failed(pending):
                 self.shard.replay_marker(stored)
-        except Exception:  # noqa: BLE001 - as in `run`
-            _log.exception("a marker in partition %s failed", self.log.partition)
-            self._break(UnknownServerError(_FAILED))
+        except Exception as error:  # noqa: BLE001 - as in `run`
+            self._fail(error)
         else:
             self._defer(pending, Outcome())
         return pending
 
     def _on_timer(self, key: TimerKey, at_ms: int) -> None:
-        if self._long.is_paused:
-            # The events that wait may cancel it.
+        if self.long.is_paused:  # the events that wait may cancel it
             later_ms = self._ports.clock.now_ms() + PAUSED_TIMER_MS
             self._timers.change(TimerChange(key, max(later_ms, at_ms)))
             return
@@ -155,8 +150,7 @@ class ActiveShard(Generic[S]):
         def fire(shard: S, now_ms: int) -> Outcome:
             # The wall clock may have gone back since the timer was set; the shard's time does not.
             outcome = shard.on_timer(key, max(now_ms, at_ms))
-            has_records = outcome.records or outcome.rest is not None
-            if has_records and outcome.on_failure is None:
+            if (outcome.records or outcome.rest) and outcome.on_failure is None:
                 outcome.on_failure = partial(_fire_again, key)
             return outcome
 
@@ -183,6 +177,8 @@ class ActiveShard(Generic[S]):
     def _append(self, outcome: Outcome, batch: bytearray | None = None) -> Pending[int] | None:
         """Append the records of an outcome after those of the turn; None if they are rejected."""
         self._append_batch()
+        if self._is_over:  # the decision stands on records of that batch, which the log lacks
+            return None
         try:
             return self.log.append(outcome.records, producer=outcome.producer, batch=batch)
         except KafkaError as error:
@@ -208,7 +204,7 @@ class ActiveShard(Generic[S]):
         is_first = turn is None or not turn.batch.add(outcome.records, now_ms)
         if turn is None or is_first:
             self._append_batch()
-            batch = self._open_batch()
+            batch = None if self._is_over else self._open_batch()
             if batch is None or not batch.add(outcome.records, now_ms):
                 return False
             self._turn = _TurnBatch(batch, self._deferred.begin(outcome))
@@ -237,9 +233,8 @@ class ActiveShard(Generic[S]):
             self._await(turn.append, turn.batch.append())
         except KafkaError as error:
             self._break(coordinator_error(error.with_traceback(None)))
-        except Exception:  # noqa: BLE001 - as in `run`
-            _log.exception("an append to partition %s failed", self.log.partition)
-            self._break(UnknownServerError(_FAILED))
+        except Exception as error:  # noqa: BLE001 - as in `run`
+            self._fail(error)
 
     def _replay(self, outcome: Outcome, offset: int) -> None:
         producer = (-1, -1) if outcome.producer is None else outcome.producer
@@ -257,36 +252,24 @@ class ActiveShard(Generic[S]):
         except KafkaError as error:
             self._answer_error(ticket, error)
             self.perform(Outcome())
-            self._long.resume()
-        except Exception:  # noqa: BLE001 - as in `run`
-            _log.exception("a long event of partition %s failed", self.log.partition)
-            self._break(UnknownServerError(_FAILED))
+            self.long.resume()
+        except Exception as error:  # noqa: BLE001 - as in `run`
+            self._answer_error(ticket, UnknownServerError(_FAILED))
+            self._fail(error)
 
     def _handle_prepared(self, outcome: Outcome, batch: bytearray | None) -> None:
         if batch is None:
             self._handle(outcome)
-            self._long.resume()
-            return
-        pending = self._append(outcome, batch)
+        pending = None if batch is None else self._append(outcome, batch)
         if pending is None:
-            self._long.resume()
+            self.long.resume()
             return
         offset = self._take_offset(pending, len(outcome.records))
-        steps = iter(()) if _has_failed(pending) else self._replayed(outcome, offset)
-        self._long.take_turns(steps, partial(self._end_replay, pending, outcome))
-
-    def _replayed(self, outcome: Outcome, offset: int) -> Iterator[None]:
-        """Replay a record with each step."""
-        producer = (-1, -1) if outcome.producer is None else outcome.producer
-        try:
-            for number, record in enumerate(outcome.records, start=offset):
-                if self._is_over:
-                    return
-                self.shard.replay(StoredRecord(record, number, *producer))
-                yield
-        except Exception:  # noqa: BLE001 - as in `run`
-            _log.exception("a long event of partition %s failed", self.log.partition)
-            self._break(UnknownServerError(_FAILED))
+        end = partial(self._end_replay, pending, outcome)
+        if _has_failed(pending):
+            end()
+        else:
+            self.long.replay(outcome, offset, end=end)
 
     def _end_replay(self, pending: Pending[int], outcome: Outcome) -> None:
         if self._is_over:
@@ -294,7 +277,7 @@ class ActiveShard(Generic[S]):
         if not _has_failed(pending):
             self._set_timers(outcome)
         self._defer(pending, outcome)
-        self._long.resume()
+        self.long.resume()
 
     # -- the parts of outcomes
 
@@ -337,18 +320,28 @@ class ActiveShard(Generic[S]):
         if self._is_over:
             return
         cause = pending.exception()
-        if cause is None:
-            self._deferred.complete(append)
-        elif isinstance(cause, KafkaError):
+        if isinstance(cause, KafkaError):
             self._break(coordinator_error(cause))
+        elif cause is not None:
+            self._fail(cause)
         else:
-            _log.error("an append to partition %s failed", self.log.partition, exc_info=cause)
-            self._break(UnknownServerError(_FAILED))
+            self._count(append)
+
+    def _count(self, append: DeferredAppend) -> None:
+        try:
+            self._deferred.complete(append)
+        except Exception as error:  # noqa: BLE001 - as in `run`
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Log an unexpected error, and leave a state that it may have damaged."""
+        _log.error("the coordinator of partition %s failed", self.log.partition, exc_info=error)
+        self._break(UnknownServerError(_FAILED))
 
     def _break(self, error: KafkaError) -> None:
-        """Leave a state of which the log may lack records."""
+        """Leave a state of which the log may lack records; what waits may be sent again."""
         if not self._is_over:
-            self.close(error)
+            self.close(reload_error(error))
             self.on_broken(error)
 
     def close(self, error: KafkaError) -> None:
@@ -356,7 +349,7 @@ class ActiveShard(Generic[S]):
         if self._is_over:
             return
         self._is_over = True
-        self._long.forget()
+        self.long.forget()
         self._timers.cancel_all()
         try:
             for answer in self.shard.close(error).answers:

@@ -22,7 +22,7 @@ class GroupRuntime(CoordinatorRuntime[GroupShard]):
     def perform(self, context: CoordinatorContext[GroupShard], outcome: Outcome) -> None:
         del outcome
         active = context.active
-        if active is None or active.is_computing:
+        if active is None or active.long.is_computing:
             return  # the end of the long event performs
         for resolution in active.shard.take_due_resolutions():
             self.tasks.begin(self._resolve(active, resolution))

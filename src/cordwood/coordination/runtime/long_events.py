@@ -12,17 +12,20 @@ that waited for it has run. The loop serves all other shards and connections mea
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
+from cordwood.coordination.coordinator_record import StoredRecord
 from cordwood.coordination.outcome import Outcome
 from cordwood.coordination.ports import InternalLog
+from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts
 from cordwood.core.ports import Lane, Pending
 
+Fail: TypeAlias = Callable[[BaseException], object]
+"""Leaves the state of a shard after an unexpected error."""
+
 #: The time after which a timer fires again that has come while its shard was paused.
 PAUSED_TIMER_MS: Final = 10
-#: Records that are replayed between two looks at the clock.
-_PER_LOOK: Final = 20
 
 
 class PreparedOutcome(NamedTuple):
@@ -33,15 +36,23 @@ class PreparedOutcome(NamedTuple):
 
 
 class LongEvents:
-    """The long event of one shard, if there is one, and the events that wait for its end."""
+    """The long event of one shard, if there is one, and the events that wait for its end.
 
-    def __init__(self, log: InternalLog, ports: RuntimePorts) -> None:
+    `fail` is called with an unexpected error of a replay.
+    """
+
+    def __init__(
+        self, shard: CoordinatorShard, log: InternalLog, ports: RuntimePorts, *, fail: Fail
+    ) -> None:
         self.is_paused = False
         #: Whether a rest runs on the worker.
         self.is_computing = False
+        self._shard = shard
         self._log = log
         self._ports = ports
+        self._fail = fail
         self._waiting = deque[Callable[[], object]]()
+        self._is_over = False
 
     def holds(self, event: Callable[[], object]) -> bool:
         """Keep an event that has to wait; return False for one that can run now."""
@@ -61,14 +72,29 @@ class LongEvents:
         pending = self._ports.worker.submit(prepare, lane=Lane.COMPUTE)
         pending.add_done_callback(lambda _: self._ports.call_soon(ended))
 
-    def take_turns(self, steps: Iterator[object], end: Callable[[], object]) -> None:
-        """Take the steps of a replay in turns of the loop, then call `end`."""
+    def replay(self, outcome: Outcome, offset: int, *, end: Callable[[], object]) -> None:
+        """Replay the records of an outcome in turns of the loop, then call `end`."""
+        producer = (-1, -1) if outcome.producer is None else outcome.producer
+        stored = (
+            StoredRecord(record, number, *producer)
+            for number, record in enumerate(outcome.records, start=offset)
+        )
+        self._replay_part(stored, end)
+
+    def _replay_part(self, stored: Iterator[StoredRecord], end: Callable[[], object]) -> None:
         end_ms = self._ports.turn_end()
-        for number, _ in enumerate(steps, start=1):
-            if number % _PER_LOOK == 0 and self._ports.is_over(end_ms):
-                self._ports.call_soon(partial(self.take_turns, steps, end))
-                return
-        end()
+        try:
+            for each in stored:
+                if self._is_over:
+                    return
+                self._shard.replay(each)
+                if self._ports.is_over(end_ms):  # one record may have 10,000 topics
+                    self._ports.call_soon(partial(self._replay_part, stored, end))
+                    return
+        except Exception as error:  # noqa: BLE001 - a record must not stop the loop
+            self._fail(error)
+        else:
+            end()
 
     def resume(self) -> None:
         """Run the events that wait; behind one that is long itself, the others go on waiting."""
@@ -85,7 +111,8 @@ class LongEvents:
         self.is_paused = False
 
     def forget(self) -> None:
-        """Forget the events that wait: the shard has ended."""
+        """Forget the events that wait, and the replay: the shard has ended."""
+        self._is_over = True
         self._waiting.clear()
 
 

@@ -1,8 +1,8 @@
 """Tests of one loaded shard."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import replace
+
+import pytest
 
 from cordwood.coordination.coordinator_record import StoredRecord
 from cordwood.coordination.outcome import (
@@ -10,56 +10,28 @@ from cordwood.coordination.outcome import (
     CoordinatorEvent,
     EventCount,
     Outcome,
-    Ticket,
     TimerChange,
     TransactionalProducer,
 )
-from cordwood.coordination.runtime.active_shard import TIMER_RETRY_MS, ActiveShard
-from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
-from cordwood.core.errors import KafkaError, NotEnoughReplicasError
+from cordwood.coordination.ports import TransactionMarker
+from cordwood.coordination.runtime.active_shard import TIMER_RETRY_MS
+from cordwood.core.errors import (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    KafkaError,
+    MessageTooLargeError,
+    NotEnoughReplicasError,
+    UnknownServerError,
+)
 from cordwood.protocol.messages.heartbeat import HeartbeatResponse
 from cordwood.protocol.schema import Response
 from cordwood.records.record_batch import RecordBatch
 from tests.unit.broker.broker_samples import run
 from tests.unit.coordination.runtime.runtime_samples import (
     TIMER,
-    CountingShard,
-    MemoryLog,
-    RuntimeHarness,
+    ActiveHarness,
     group_record,
 )
-
-
-class ActiveHarness:
-    """A shard that serves, with its log; `broken` are the errors with which it ended."""
-
-    def __init__(self) -> None:
-        harness = RuntimeHarness()
-        self.log: MemoryLog = harness.log()
-        self.shard = CountingShard()
-        self.clock, self.counted = harness.clock, harness.counted
-        self.calls = list[Callable[[], object]]()
-        self.call: Callable[[Callable[[], object]], object] = lambda call: call()
-        ports = replace(harness.ports, call_soon=self._call_soon)
-        self.active = ActiveShard(self.shard, self.log, ports, timers=CoordinatorTimers(ports))
-        self.broken = list[KafkaError]()
-        self.active.on_broken = self.broken.append
-
-    def _call_soon(self, call: Callable[[], object]) -> None:
-        self.call(call)
-
-    def defer_calls(self) -> None:
-        """Make the calls of the next turn by hand."""
-        self.call = self.calls.append
-
-    def make_calls(self) -> None:
-        """Begin the next turn."""
-        calls, self.calls[:] = [*self.calls], []
-        for each in calls:
-            each()
-
-    def begin(self) -> tuple[Ticket, asyncio.Future[Response]]:
-        return self.active.calls.begin()
 
 
 def test_append_that_is_not_written_yet_is_replayed_with_the_expected_offset() -> None:
@@ -105,7 +77,7 @@ def test_records_of_on_failure_are_appended() -> None:
     assert harness.shard.groups == ["instead"]
 
 
-def test_request_whose_ticket_the_shard_has_lost_is_answered_when_it_breaks() -> None:
+def test_request_whose_ticket_the_shard_has_lost_may_come_again_when_it_breaks() -> None:
     async def scene() -> tuple[int, int]:
         harness = ActiveHarness()
         _, future = harness.begin()
@@ -115,7 +87,7 @@ def test_request_whose_ticket_the_shard_has_lost_is_answered_when_it_breaks() ->
         assert isinstance(error, KafkaError)
         return error.code, len(harness.broken)
 
-    assert run(scene()) == (-1, 1)
+    assert run(scene()) == (15, 1)
 
 
 def test_broken_shard_runs_no_more_events() -> None:
@@ -251,6 +223,92 @@ def test_shard_breaks_when_the_append_of_its_turn_is_rejected() -> None:
         return error.code, len(harness.broken)
 
     assert run(scene()) == (15, 1)
+
+
+def test_outcome_after_a_batch_that_is_rejected_is_not_appended() -> None:
+    """It was decided on the records of the batch, which the log lacks."""
+    harness = ActiveHarness()
+    harness.defer_calls()
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+    harness.log.late_rejection = NotEnoughReplicasError("none")
+
+    harness.active.run(
+        lambda *_: Outcome(records=[group_record("h")], on_failure=lambda *_: Outcome())
+    )
+
+    assert (harness.log.batches, len(harness.broken)) == ([], 1)
+
+
+def test_outcome_that_does_not_fit_is_lost_with_the_batch_before_it() -> None:
+    harness = ActiveHarness()
+    harness.defer_calls()
+    harness.log.most_bytes = 150
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+    harness.log.late_rejection = NotEnoughReplicasError("none")
+
+    harness.active.run(lambda *_: Outcome(records=[group_record("h")]))
+
+    assert (harness.log.batches, harness.shard.groups) == ([], ["g"])
+
+
+def test_marker_after_a_batch_that_is_rejected_is_to_be_sent_again() -> None:
+    harness = ActiveHarness()
+    harness.defer_calls()
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+    harness.log.late_rejection = NotEnoughReplicasError("none")
+
+    with pytest.raises(CoordinatorLoadInProgressError):
+        harness.active.end_transaction(
+            TransactionMarker(7, 0, 0, is_commit=True, partitions=frozenset())
+        )
+
+    assert (harness.log.batches, harness.shard.markers) == ([], [])
+
+
+@pytest.mark.parametrize("error", (MessageTooLargeError(), KeyError("unexpected")))
+def test_requests_that_wait_in_a_shard_that_breaks_may_come_again(error: Exception) -> None:
+    async def scene() -> int:
+        harness = ActiveHarness()
+        ticket, future = harness.begin()
+        harness.active.run(lambda shard, _: shard.wait(ticket))
+        harness.log.holds = True
+        harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+        harness.log.held.pop().set_exception(error)
+        found = future.exception()
+        assert isinstance(found, KafkaError)
+        return found.code
+
+    assert run(scene()) == CoordinatorNotAvailableError.code
+
+
+def test_event_with_an_unexpected_error_fails_for_its_own_request() -> None:
+    async def scene() -> int:
+        harness = ActiveHarness()
+        ticket, future = harness.begin()
+        harness.shard.on_replay = lambda _: 1 // 0
+        harness.active.run(lambda *_: Outcome(records=[group_record("g")]), ticket)
+        error = future.exception()
+        assert isinstance(error, KafkaError)
+        return error.code
+
+    assert run(scene()) == UnknownServerError.code
+
+
+def test_error_of_an_outcome_that_counts_loses_no_answer() -> None:
+    async def scene() -> tuple[int, int]:
+        harness = ActiveHarness()
+        ticket, future = harness.begin()
+        harness.log.holds = True
+        harness.active.perform = lambda _: 1 // 0
+        harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+        answer = Answer(ticket, HeartbeatResponse(error_code=0))
+        harness.active.run(lambda *_: Outcome(answers=[answer]))
+        harness.log.count()
+        error = future.exception()
+        assert isinstance(error, KafkaError)
+        return error.code, len(harness.broken)
+
+    assert run(scene()) == (CoordinatorNotAvailableError.code, 1)
 
 
 def test_batch_of_a_shard_that_ends_is_not_appended() -> None:

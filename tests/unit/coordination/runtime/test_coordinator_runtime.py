@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 
 import pytest
 
 from cordwood.broker.network.stop_signal import StopSignal
 from cordwood.coordination.ports import TransactionMarker
+from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
 from cordwood.coordination.runtime.pending_result import result_of
 from cordwood.coordination.topic_view import Topics
 from cordwood.core.errors import (
@@ -15,6 +17,7 @@ from cordwood.core.errors import (
     FencedLeaderEpochError,
     KafkaError,
     KafkaStorageError,
+    MessageTooLargeError,
     NotCoordinatorError,
     NotEnoughReplicasError,
     UnknownServerError,
@@ -124,6 +127,29 @@ def test_append_that_fails_late_loads_the_shard_again() -> None:
         return error, shard.groups, harness.shards[-1].groups
 
     assert run(scene()) == (NotCoordinatorError, ["g"], [])
+
+
+def test_shared_batch_that_is_rejected_loads_the_shard_again_without_its_records() -> None:
+    async def scene() -> tuple[list[type[KafkaError]], list[str], HeartbeatResponse]:
+        harness = RuntimeHarness()
+        loop, log = asyncio.get_running_loop(), harness.log()
+        ports = replace(harness.ports, call_soon=loop.call_soon)
+        harness.runtime = CoordinatorRuntime(harness.kind, ports)
+        await harness.elect(log)
+        await harness.add("acknowledged")
+        waiting = asyncio.ensure_future(harness.wait())
+        await turns()
+        log.late_rejection = MessageTooLargeError("a smaller limit")
+        shared = [asyncio.ensure_future(harness.add(each)) for each in ("g", "h")]
+        errors = [await error_of(each) for each in (waiting, *shared)]
+        log.late_rejection = None
+        await turns(10)
+        return errors, harness.shards[-1].groups, await harness.add("g")
+
+    errors, groups, answer = run(scene())
+
+    assert errors == [CoordinatorNotAvailableError] * 3
+    assert (groups, answer) == (["acknowledged", "g"], HeartbeatResponse(error_code=0))
 
 
 def test_leadership_that_ends_answers_the_requests_that_wait() -> None:
