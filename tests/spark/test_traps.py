@@ -215,7 +215,7 @@ def append(logs: Path) -> None:
 
 def test_task_reads_no_further_than_was_planned(spark: "SparkSession", logs: Path) -> None:
     """Records appended after planning, or before a retry, are not read."""
-    from cordwood.spark.source.data_source import CordwoodSource  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.data_source import CordwoodSource  # noqa: PLC0415  # needs pyspark
 
     source = CordwoodSource({"path": str(logs), "columns": "offset"})
     reader = source.reader(ours(spark, logs, columns="offset").schema)

@@ -60,9 +60,10 @@ Instrument: TypeAlias = Counter | Gauge | Histogram
 
 
 class Metrics:
-    """All metrics of one broker. Label values are given in the order of the catalogue."""
+    """All metrics of one broker, or of another catalogue, by the labels of the catalogue."""
 
-    def __init__(self) -> None:
+    def __init__(self, catalogue: Mapping[str, Metric] = CATALOGUE) -> None:
+        self._catalogue = catalogue
         self._instruments: dict[str, dict[Labels, Instrument]] = {}
         self._readers: dict[str, Callable[[], Readings]] = {}
 
@@ -86,7 +87,7 @@ class Metrics:
 
     def read(self, name: str, call: Callable[[], Readings]) -> None:
         """Register a callback; it returns values by labels at every collection."""
-        assert CATALOGUE[name].kind is not MetricKind.HISTOGRAM, f"{name} is a histogram"
+        assert self._catalogue[name].kind is not MetricKind.HISTOGRAM, f"{name} is a histogram"
         self._readers[name] = call
 
     def forget(self, name: str, *labels: str) -> None:
@@ -95,7 +96,7 @@ class Metrics:
 
     def collect(self) -> Iterator[tuple[Metric, Mapping[Labels, Instrument | float]]]:
         """Yield the metrics that have values, in the order of the catalogue."""
-        for name, metric in CATALOGUE.items():
+        for name, metric in self._catalogue.items():
             values: dict[Labels, Instrument | float] = dict(self._instruments.get(name, {}))
             if name in self._readers:
                 values |= self._readers[name]()
@@ -103,7 +104,7 @@ class Metrics:
                 yield metric, values
 
     def _instrument(self, name: str, kind: MetricKind, labels: Labels) -> Instrument:
-        metric = CATALOGUE[name]
+        metric = self._catalogue[name]
         assert metric.kind is kind, f"{name} is a {metric.kind.value}"
         assert len(labels) == len(metric.labels), f"{name} has the labels {metric.labels}"
         instruments = self._instruments.setdefault(name, {})

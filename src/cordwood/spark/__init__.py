@@ -14,14 +14,23 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from cordwood.spark.aggregates.scan import Scan
+    from cordwood.spark.stream.stream_listener import StreamListener
 
-__all__ = ("read", "register", "scan")
+__all__ = ("StreamListener", "read", "read_stream", "register", "scan")
+
+
+def __getattr__(name: str) -> object:
+    if name == "StreamListener":
+        from cordwood.spark.stream.stream_listener import StreamListener  # noqa: PLC0415  # pyspark: 0.5 s
+
+        return StreamListener
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def register(spark: "SparkSession") -> None:
     """Register `format("cordwood")` with a session, for reading and for writing."""
+    from cordwood.spark.data_source import CordwoodSource  # noqa: PLC0415  # pyspark: 0.5 s
     from cordwood.spark.runtime.worker_python import use_own_python  # noqa: PLC0415  # as above
-    from cordwood.spark.source.data_source import CordwoodSource  # noqa: PLC0415  # pyspark: 0.5 s
 
     use_own_python(spark)
     spark.dataSource.register(CordwoodSource)
@@ -43,6 +52,23 @@ def read(
     reader = spark.read.format("cordwood").options(**options)
     if columns is not None:
         reader = reader.option("columns", ",".join(columns))
+    return reader.load(path) if path is not None else reader.load()
+
+
+def read_stream(
+    spark: "SparkSession",
+    path: str | list[str] | None = None,
+    *,
+    columns: list[str] | None = None,
+    **options: str,
+) -> "DataFrame":
+    """Return records as a streaming DataFrame; arguments as in `read`, options of a stream."""
+    register(spark)
+    reader = spark.readStream.format("cordwood").options(**options)
+    if columns is not None:
+        reader = reader.option("columns", ",".join(columns))
+    if isinstance(path, list):
+        return reader.option("paths", json.dumps(path)).load()
     return reader.load(path) if path is not None else reader.load()
 
 

@@ -3,6 +3,7 @@
 spark      a session with the data source registered, on two cores of this machine
 kafka      the broker of the fixture `kafka`; `bootstrap` is its address
 frame      the records of a topic, as a DataFrame
+stream     the records of a topic, as a streaming query that keeps the rows of each batch
 """
 
 import os
@@ -11,10 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import cordwood.spark
 from cordwood.testing.kafka_fixture import Kafka
+from cordwood.testing.spark_stream import SparkStream
 
 if TYPE_CHECKING:
     from cordwood.spark.runtime.session import DataFrame, SparkSession
@@ -42,6 +45,22 @@ class SparkKafka:
         """Return the records of a topic, read from the broker, with spark-sql-kafka's columns."""
         options = {"subscribe": topic, "kafka.bootstrap.servers": self.bootstrap, **options}
         return self.spark.read.format("cordwood").options(**options).load()
+
+    @contextmanager
+    def stream(self, topic: str, **options: str) -> Iterator[SparkStream]:
+        """Yield a stream of a topic, not started, with a checkpoint of its own.
+
+        It starts at the earliest offsets unless `startingOffsets` says otherwise, and is stopped at
+        the end of the block.
+        """
+        places = {"subscribe": topic, "kafka.bootstrap.servers": self.bootstrap}
+        options = {**places, "startingOffsets": "earliest", **options}
+        with TemporaryDirectory(prefix="cordwood-stream-") as folder:
+            stream = SparkStream(self.spark, Path(folder), options)
+            try:
+                yield stream
+            finally:
+                stream.stop()
 
 
 @contextmanager

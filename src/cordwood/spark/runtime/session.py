@@ -11,10 +11,19 @@ from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from cordwood.core.errors import SettingError, SparkError
 
-__all__ = ("DataFrame", "Row", "SparkSession", "is_submitted", "session")
+__all__ = (
+    "DataFrame",
+    "DataStreamWriter",
+    "Row",
+    "SparkSession",
+    "StreamingQuery",
+    "is_submitted",
+    "session",
+)
 
 #: Settings for a command on a terminal: no UI, no progress bar, errors only.
 _QUIET: Final = {

@@ -8,7 +8,7 @@ read_committed.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from cordwood.client.admin.admin_types import TopicDescription
 from cordwood.client.blocking import Admin, Consumer
@@ -109,17 +109,35 @@ class BrokerOffsetReader:
         return {each: None if record is None else record.offset for each, record in found.items()}
 
 
+class Brokers(NamedTuple):
+    """Open clients of the brokers, for any number of looks."""
+
+    admin: Admin
+    consumer: Consumer[bytes, bytes]
+
+
+@contextmanager
+def open_brokers(options: SourceOptions) -> Iterator[Brokers]:
+    """Yield clients of the brokers."""
+    config = {**shared_options(options.client), "bootstrap.servers": options.servers}
+    with Admin.from_config(config) as admin, open_consumer(options) as consumer:
+        yield Brokers(admin, consumer)
+
+
+def look_at_brokers(brokers: Brokers, options: SourceOptions) -> BrokerOffsetReader:
+    """Return the offset reader of the partitions that the options select now."""
+    topics = brokers.admin.list_topics(with_internal=True)
+    described = brokers.admin.describe_topics(filter(options.topics.may_include, topics))
+    ids = {topic.name: topic.topic_id for topic in described if topic.topic_id != _NO_ID}
+    partitions = select_partitions(described, options.topics)
+    return BrokerOffsetReader(brokers.consumer, topics, partitions, topic_ids=ids)
+
+
 @contextmanager
 def open_offset_reader(options: SourceOptions) -> Iterator[BrokerOffsetReader]:
     """Yield the offset reader of the brokers, with the selected partitions."""
-    config = {**shared_options(options.client), "bootstrap.servers": options.servers}
-    with Admin.from_config(config) as admin:
-        topics = admin.list_topics(with_internal=True)
-        described = admin.describe_topics(filter(options.topics.may_include, topics))
-    partitions = select_partitions(described, options.topics)
-    ids = {topic.name: topic.topic_id for topic in described if topic.topic_id != _NO_ID}
-    with open_consumer(options) as consumer:
-        yield BrokerOffsetReader(consumer, topics, partitions, topic_ids=ids)
+    with open_brokers(options) as brokers:
+        yield look_at_brokers(brokers, options)
 
 
 def select_partitions(

@@ -17,7 +17,11 @@ _ELSEWHERE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 
 def parse_local_options(given: Mapping[str, str]) -> SourceOptions:
     """Return the value of Spark's options, with `path` and `refillPath` as absolute paths."""
-    options = parse_options(given)
+    return with_local_paths(parse_options(given))
+
+
+def with_local_paths(options: SourceOptions) -> SourceOptions:
+    """Return options with `path` and `refillPath` as absolute paths."""
     refill = options.refill_path
     return replace(
         options,

@@ -8,6 +8,9 @@ takes precedence over another.
     partitions    subscribe, subscribePattern or assign; a path alone means all topics in it
     range         startingOffsets, startingOffsetsByTimestamp or startingTimestamp,
                   and the same three for ending
+
+A stream has the same options, but for `BATCH_ONLY`, and may start at the latest offsets; `stream`
+parses the options that streams alone have.
 """
 
 import json
@@ -65,13 +68,22 @@ NAMES: Final = (
     "splitBytes",
     "pushFilters",
 )
-#: Options of spark-sql-kafka that apply to streaming queries only.
+#: Options that apply to batch reads only: a stream has no end, and Spark pushes no filters into it.
+BATCH_ONLY: Final = (
+    "endingOffsets",
+    "endingOffsetsByTimestamp",
+    "endingTimestamp",
+    "pushFilters",
+)
+#: Options that apply to streaming queries only.
 STREAMING: Final = (
     "maxOffsetsPerTrigger",
+    "maxBytesPerTrigger",
     "minOffsetsPerTrigger",
     "maxTriggerDelay",
     "groupId",
     "groupIdPrefix",
+    "onRecreatedTopic",
 )
 #: Other options of spark-sql-kafka, and the option with the same effect here.
 _INSTEAD: Final = {
@@ -80,8 +92,6 @@ _INSTEAD: Final = {
     "kafka.auto.offset.reset": "startingOffsets",
     "kafkaconsumer.polltimeoutms": "kafka.default.api.timeout.ms",
 }
-_SPELLING: Final = {name.lower(): name for name in NAMES}
-
 #: Internal topics of Kafka; a pattern never matches them.
 INTERNAL_TOPICS: Final = frozenset(
     {"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"}
@@ -170,10 +180,13 @@ class SourceOptions:
     pushed_filters: PushedFilters = NO_FILTERS
 
 
-def parse_options(given: Mapping[str, str]) -> SourceOptions:
-    """Parse Spark's options; raise SettingError for an option that cannot be used."""
+def parse_options(given: Mapping[str, str], *, is_streaming: bool = False) -> SourceOptions:
+    """Parse Spark's options; raise SettingError for an option that cannot be used.
+
+    With `is_streaming` they are those of a stream. Its own options are accepted and not parsed.
+    """
     texts = {name.lower(): text for name, text in given.items()}
-    _refuse_unknown(texts)
+    _refuse_unknown(texts, is_streaming=is_streaming)
     paths, servers = _paths(texts), texts.get(_SERVERS, "")
     if not servers:
         _refuse_client_options(texts)
@@ -184,8 +197,10 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         servers=servers,
         client=_client_options(texts),
         topics=_topics(texts, needs_choice=bool(servers)),
-        starting=_bound(texts, "starting", default=EARLIEST),
-        ending=_bound(texts, "ending", default=LATEST),
+        starting=_bound(texts, "starting", default=LATEST, refused=None)
+        if is_streaming
+        else _bound(texts, "starting", default=EARLIEST, refused=LATEST),
+        ending=_bound(texts, "ending", default=LATEST, refused=EARLIEST),
         is_late_start_empty=_late_start(texts) == "latest",
         is_to_log_end=_end_at(texts) == "log-end",
         is_committed=_isolation(texts) == "read_committed",
@@ -194,9 +209,9 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         gap=_gap(texts),
         gap_table=texts.get("gaptable"),
         refill_path=texts.get("refillpath"),
-        min_partitions=_count(texts, "minPartitions"),
-        max_records=_count(texts, "maxRecordsPerPartition"),
-        split_bytes=_count(texts, "splitBytes") or SPLIT_BYTES,
+        min_partitions=count_option(texts, "minPartitions"),
+        max_records=count_option(texts, "maxRecordsPerPartition"),
+        split_bytes=count_option(texts, "splitBytes") or SPLIT_BYTES,
         is_pushing_filters=_flag(texts, "pushFilters", default=False),
     )
 
@@ -204,18 +219,24 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
 # -- names
 
 
-def _refuse_unknown(texts: Mapping[str, str]) -> None:
+def _refuse_unknown(texts: Mapping[str, str], *, is_streaming: bool) -> None:
+    known, elsewhere = (*NAMES, *STREAMING), BATCH_ONLY if is_streaming else STREAMING
+    spelling = {name.lower(): name for name in known if name not in elsewhere}
+    others = {name.lower() for name in elsewhere}
     for name in texts:
-        if name in _SPELLING:
+        if name in spelling:
             continue
-        if name in {each.lower() for each in STREAMING}:
+        if name in others and is_streaming:
+            raise _wrong(name, f"{name} applies to batch reads only", "remove it from a stream")
+        if name in others:
             raise _wrong(name, f"{name} applies to streaming only", "remove it from a batch read")
         if name in _INSTEAD:
             raise _wrong(name, f"{name} is not supported", f"use {_INSTEAD[name]}")
         if name.startswith(_CLIENT) and name != _CLIENT:
             continue
-        near = get_close_matches(name, _SPELLING, n=1)
-        remedy = f"did you mean {_SPELLING[near[0]]}?" if near else f"use one of {', '.join(NAMES)}"
+        near = get_close_matches(name, spelling, n=1)
+        names = ", ".join(spelling.values())
+        remedy = f"did you mean {spelling[near[0]]}?" if near else f"use one of {names}"
         raise _wrong(name, f"unknown option: {name}", remedy)
 
 
@@ -313,7 +334,10 @@ def _assigned(texts: Mapping[str, str]) -> frozenset[TopicPartition]:
 # -- range
 
 
-def _bound(texts: Mapping[str, str], side: str, *, default: int) -> OffsetRangeLimit:
+def _bound(
+    texts: Mapping[str, str], side: str, *, default: int, refused: int | None
+) -> OffsetRangeLimit:
+    """Return one side of the range; `refused` is the word that would select no records."""
     names = (f"{side}Offsets", f"{side}OffsetsByTimestamp", f"{side}Timestamp")
     given = _one_of(texts, names)
     if given is None:
@@ -325,22 +349,14 @@ def _bound(texts: Mapping[str, str], side: str, *, default: int) -> OffsetRangeL
         )
     if given.endswith("Timestamp"):
         return OffsetRangeLimit(is_time=True, default=_whole(given, text, least=0))
-    return _offsets_bound(texts, given, text=text, default=default)
-
-
-def _offsets_bound(
-    texts: Mapping[str, str], given: str, *, text: str, default: int
-) -> OffsetRangeLimit:
-    word = text.lower()
-    forbidden = "latest" if default == EARLIEST else "earliest"
-    if word == forbidden:
-        raise _wrong(given, f"{given}: {word} selects no records", "remove it, or use JSON")
-    if word in ("earliest", "latest"):
-        return OffsetRangeLimit(is_time=False, default=default)
+    named = {word: value for value, word in _WORDS.items()}.get(text.lower())
+    if named is not None and named == refused:
+        raise _wrong(given, f"{given}: {text} selects no records", "remove it, or use JSON")
+    if named is not None:
+        return OffsetRangeLimit(is_time=False, default=named)
     offsets = _by_partition(texts, given)
-    odd = LATEST if default == EARLIEST else EARLIEST
     for partition, offset in offsets.items():
-        if offset == odd or offset < EARLIEST:
+        if offset == refused:
             raise _wrong(
                 given,
                 f"{given}: invalid offset {offset} for {partition}",
@@ -447,7 +463,8 @@ def _flag(texts: Mapping[str, str], name: str, *, default: bool) -> bool:
     return text == "true"
 
 
-def _count(texts: Mapping[str, str], name: str) -> int | None:
+def count_option(texts: Mapping[str, str], name: str) -> int | None:
+    """Return an option that is a positive number; the names of `texts` are in lower case."""
     text = texts.get(name.lower())
     return None if text is None else _whole(name, text, least=1)
 

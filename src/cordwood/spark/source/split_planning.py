@@ -5,15 +5,13 @@ offset readers ──► available ranges ──► wanted ranges ──► read
                                                           source    where known
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
-from cordwood.spark.source.broker_offsets import open_offset_reader
 from cordwood.spark.source.coverage import (
     NO_IDS,
     AvailableRange,
@@ -25,18 +23,17 @@ from cordwood.spark.source.coverage import (
     PlannedRead,
     cover,
 )
-from cordwood.spark.source.directory_offsets import find_directories, open_log
+from cordwood.spark.source.directory_offsets import open_log
 from cordwood.spark.source.offset_gaps import refill_gaps, resolve_gaps
 from cordwood.spark.source.offset_resolution import (
     PartitionExtent,
     PartitionWitness,
     apply_filters,
-    check_requested,
     extent_of,
     resolve_ranges,
-    resolve_topic_ids,
 )
 from cordwood.spark.source.source_options import SourceOptions
+from cordwood.spark.source.source_view import available_ranges_of, open_sources
 from cordwood.spark.source.splits import Split, cut_log, cut_range, cut_to_count, limit_records
 
 _NO_WITNESSES: Final[Mapping[TopicPartition, PartitionWitness]] = MappingProxyType({})
@@ -72,14 +69,8 @@ def plan_read(
     caller handles the offsets below the end that neither a source nor `refillPath` has.
     """
     files = SystemFiles()
-    with _open_readers(files, options) as readers:
-        topics = {name for reader in readers for name in reader.topics()}
-        partitions = {each for reader in readers for each in reader.partitions()}
-        check_requested(options, topics=topics, partitions=partitions)
-        wanted = set(filter(options.pushed_filters.may_match, partitions))
-        topic_ids = resolve_topic_ids(readers, wanted)
-        available = _available(readers, wanted)
-        extents = {partition: extent_of(each) for partition, each in available.items()}
+    with open_sources(files, options) as sources:
+        readers, available, extents, topic_ids = sources.view()
         ranges = apply_filters(
             resolve_ranges(extents, options, readers=readers, continued=known or ()),
             options.pushed_filters,
@@ -144,9 +135,10 @@ def find_witnesses(
     options: SourceOptions, known: Mapping[TopicPartition, KnownEnd]
 ) -> Mapping[TopicPartition, PartitionWitness]:
     """Return what `plan_read` finds about the known ends, without a plan."""
-    with _open_readers(SystemFiles(), options) as readers:
+    with open_sources(SystemFiles(), options) as sources:
+        readers = sources.readers()
         wanted = {each for reader in readers for each in reader.partitions()}
-        return _witnesses(readers, _available(readers, wanted), known)
+        return _witnesses(readers, available_ranges_of(readers, wanted), known)
 
 
 def cut_reads(files: Files, reads: Sequence[PlannedRead], *, options: SourceOptions) -> list[Split]:
@@ -157,32 +149,6 @@ def cut_reads(files: Files, reads: Sequence[PlannedRead], *, options: SourceOpti
         size = sum(split.size for split in splits)
         splits = cut_to_count(_cut(files, reads, max(1, size // least)), least)
     return limit_records(splits, options.max_records) if options.max_records else splits
-
-
-@contextmanager
-def _open_readers(files: Files, options: SourceOptions) -> Iterator[list[OffsetReader]]:
-    """Yield the offset readers by preference: reading segments does not load a broker."""
-    with ExitStack() as opened:
-        brokers = [opened.enter_context(open_offset_reader(options))] if options.servers else []
-        directories = find_directories(
-            files,
-            options.paths,
-            choice=options.topics,
-            is_committed=options.is_committed,
-            is_to_log_end=options.is_to_log_end,
-        )
-        yield [directories, *brokers]
-
-
-def _available(
-    readers: Sequence[OffsetReader], wanted: Collection[TopicPartition]
-) -> Mapping[TopicPartition, list[AvailableRange]]:
-    """Return the available ranges of each partition, in the order of the readers."""
-    found: dict[TopicPartition, list[AvailableRange]] = {}
-    for reader in readers:
-        for partition, ranges in reader.available(wanted).items():
-            found.setdefault(partition, []).extend(ranges)
-    return found
 
 
 def _cut(files: Files, reads: Sequence[PlannedRead], split_bytes: int) -> list[Split]:

@@ -6,8 +6,9 @@ planning are gaps, and the same policy applies to them.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -29,6 +30,9 @@ from cordwood.spark.source.splits import Split
 from cordwood.storage.reader.path_resolution import reader_of
 from cordwood.workbench.partition_columns import ColumnsRequest, LossFiller, no_rows, read_partition
 
+if TYPE_CHECKING:
+    from cordwood.client.blocking import Consumer
+
 CHUNKING: Final = Chunking(max_rows=1 << 17, max_bytes=8 << 20)
 
 
@@ -36,19 +40,30 @@ def read_split(
     split: Split, columns: Sequence[str], *, options: SourceOptions
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a split; an error for damage has file and position."""
+    return read_splits([split], columns, options=options)
+
+
+def read_splits(
+    splits: Sequence[Split], columns: Sequence[str], *, options: SourceOptions
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of splits in order; those from brokers share a consumer."""
     schema = source_columns.arrow_schema(columns)
-    reader = _SplitReader(source_columns.record_columns(columns), options)
-    in_place_of = partial(reader.in_place_of, split.range)
-    for batch in reader.batches(PlannedRead(split.range, split.source), in_place_of):
-        yield source_columns.rows_of(batch, split.range.partition, schema=schema)
+    with ExitStack() as opened:
+        reader = _SplitReader(source_columns.record_columns(columns), options, opened)
+        for split in splits:
+            in_place_of = partial(reader.in_place_of, split.range)
+            for batch in reader.batches(PlannedRead(split.range, split.source), in_place_of):
+                yield source_columns.rows_of(batch, split.range.partition, schema=schema)
 
 
 class _SplitReader:
-    """Reads ranges of one split with the same columns and options."""
+    """Reads ranges with the same columns and options; `opened` closes the consumer."""
 
-    def __init__(self, columns: tuple[str, ...], options: SourceOptions) -> None:
+    def __init__(self, columns: tuple[str, ...], options: SourceOptions, opened: ExitStack) -> None:
         self._columns = columns
         self._options = options
+        self._opened = opened
+        self._consumer: Consumer[bytes, bytes] | None = None
 
     def batches(self, read: PlannedRead, in_place_of: LossFiller) -> Iterator[pa.RecordBatch]:
         """Yield the records of a planned read."""
@@ -91,7 +106,8 @@ class _SplitReader:
             ),
             chunking=CHUNKING,
         )
-        with open_consumer(self._options) as consumer:
-            yield from fetch_range(
-                consumer, wanted, decoder=decoder(), request=request, in_place_of=in_place_of
-            )
+        if self._consumer is None:
+            self._consumer = self._opened.enter_context(open_consumer(self._options))
+        yield from fetch_range(
+            self._consumer, wanted, decoder=decoder(), request=request, in_place_of=in_place_of
+        )

@@ -10,6 +10,7 @@ segment is rewritten or removed after planning.
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.spark.source.coverage import (
     BrokerSource,
     OffsetRange,
@@ -80,6 +81,41 @@ def pack_splits(splits: Sequence[Split], *, tasks: int) -> list[tuple[Split, ...
         packs[min(passed * tasks // max(total, 1), tasks - 1)].append(split)
         passed += split.size
     return [tuple(each) for each in packs if each]
+
+
+def pack_by_size(
+    splits: Sequence[Split], *, size: int, records: int | None = None
+) -> list[tuple[Split, ...]]:
+    """Return splits in packs of at most `size` bytes and `records` offsets, in order.
+
+    A split that is larger than a limit has a pack of its own. Neighbours in a pack become one
+    split.
+    """
+    packs: list[tuple[Split, ...]] = []
+    pack: list[Split] = []
+    left = size
+    left_records = most_records = INT64_MAX if records is None else records
+    for split in splits:
+        count = split.range.end - split.range.start
+        if pack and (split.size > left or count > left_records):
+            packs.append(tuple(pack))
+            pack, left, left_records = [], size, most_records
+        _join(pack, split)
+        left, left_records = left - split.size, left_records - count
+    return [*packs, tuple(pack)] if pack else packs
+
+
+def _join(pack: list[Split], split: Split) -> None:
+    """Add a split to a pack, as a part of the last one if it continues it."""
+    if pack and pack[-1].source == split.source and _continues(pack[-1].range, split.range):
+        whole = pack[-1].range._replace(end=split.range.end)
+        pack[-1] = pack[-1]._replace(range=whole, size=pack[-1].size + split.size)
+    else:
+        pack.append(split)
+
+
+def _continues(before: OffsetRange, after: OffsetRange) -> bool:
+    return before.partition == after.partition and before.end == after.start
 
 
 def cut_to_count(splits: list[Split], least: int) -> list[Split]:

@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from cordwood.core.errors import SettingError
+from cordwood.spark.data_source import CordwoodSource
 from cordwood.spark.sink.data_writer import SinkCommitMessage
-from cordwood.spark.source.data_source import CordwoodSource
 from cordwood.testing.kafka_fixture import Kafka
 
 pytestmark = pytest.mark.spark
@@ -19,13 +19,19 @@ WHERE = {"kafka.bootstrap.servers": "127.0.0.1:9", "topic": "t"}
 
 
 def test_writer_sends_the_rows_of_a_task(kafka: Kafka) -> None:
-    source = CordwoodSource({**WHERE, "kafka.bootstrap.servers": kafka.bootstrap})
-    writer = source.writer(VALUES, overwrite=False)
+    where = {**WHERE, "kafka.bootstrap.servers": kafka.bootstrap, "delivery": "at-least-once"}
+    source, rows = CordwoodSource(where), pa.record_batch({"value": pa.array([b"a", b"b"])})
 
-    told = writer.write(iter([pa.record_batch({"value": pa.array([b"a", b"b"])})]))
+    sent = source.writer(VALUES, overwrite=False).write(iter([rows]))
+    streamed = source.streamWriter(VALUES, overwrite=False).write(iter([rows]))
 
-    assert told == SinkCommitMessage(2)
-    assert [record.value for record in kafka.records("t")] == [b"a", b"b"]
+    assert sent == streamed == SinkCommitMessage(2)
+    assert [record.value for record in kafka.records("t")] == [b"a", b"b"] * 2
+
+
+def test_stream_writer_rejects_complete_output() -> None:
+    with pytest.raises(SettingError, match="use outputMode append or update"):
+        CordwoodSource(WHERE).streamWriter(VALUES, overwrite=True)
 
 
 def test_writer_rejects_overwrite() -> None:

@@ -9,6 +9,7 @@ from cordwood.spark.source.source_options import (
     LATEST,
     OffsetRangeLimit,
     TopicChoice,
+    count_option,
     parse_options,
 )
 
@@ -162,3 +163,24 @@ def test_negative_timestamps_are_rejected(side: str) -> None:
 
     with pytest.raises(SettingError, match=f"{name}: invalid value '-1'; use an integer from 0"):
         parse_options({"path": "/logs", name: '{"orders": {"0": -1}}'})
+
+
+def test_stream_accepts_the_options_that_streams_alone_have() -> None:
+    options = parse_options({"path": "logs", "maxBytesPerTrigger": "5"}, is_streaming=True)
+
+    assert options.paths == ("logs",)
+    assert options.starting.default == LATEST
+
+
+@pytest.mark.parametrize("name", ("endingOffsets", "endingTimestamp", "pushFilters"))
+def test_stream_rejects_the_options_that_batch_reads_alone_have(name: str) -> None:
+    with pytest.raises(SettingError, match="applies to batch reads only; remove it from a stream"):
+        parse_options({"path": "logs", name: "1"}, is_streaming=True)
+
+
+@pytest.mark.parametrize("text", ("0", "many"))
+def test_count_is_a_positive_number(text: str) -> None:
+    assert count_option({"minpartitions": "3"}, "minPartitions") == 3
+    assert count_option({}, "minPartitions") is None
+    with pytest.raises(SettingError, match="minPartitions: invalid value"):
+        count_option({"minpartitions": text}, "minPartitions")

@@ -11,6 +11,7 @@ from cordwood.spark.source.splits import (
     cut_range,
     cut_to_count,
     limit_records,
+    pack_by_size,
     pack_splits,
 )
 from cordwood.storage.reader.partition_reader import PartitionReader
@@ -120,3 +121,38 @@ def test_range_of_brokers_is_cut_by_offsets() -> None:
 
     assert [(each.range.start, each.range.end) for each in splits] == [(5, 15), (15, 25)]
     assert [each.size for each in splits] == [10 * RECORD_BYTES] * 2
+
+
+def _split(first: int, end: int, *, size: int, partition: int = 0) -> Split:
+    place = TopicPartition(TopicName("t"), PartitionId(partition))
+    return Split(OffsetRange(place, first, end), size, BrokerSource())
+
+
+def test_packs_have_at_most_their_bytes() -> None:
+    splits = [_split(each, each + 1, size=10, partition=each) for each in range(5)]
+
+    packs = pack_by_size(splits, size=20)
+
+    assert [len(pack) for pack in packs] == [2, 2, 1]
+
+
+def test_neighbours_in_a_pack_become_one_split() -> None:
+    packs = pack_by_size([_split(0, 4, size=10), _split(4, 9, size=20)], size=100)
+
+    assert packs == [(_split(0, 9, size=30),)]
+
+
+def test_packs_have_at_most_their_records() -> None:
+    packs = pack_by_size([_split(0, 4, size=1), _split(4, 8, size=1)], size=100, records=5)
+
+    assert packs == [(_split(0, 4, size=1),), (_split(4, 8, size=1),)]
+
+
+def test_large_split_has_a_pack_of_its_own() -> None:
+    splits = [_split(0, 1, size=5), _split(1, 2, size=500), _split(2, 3, size=5)]
+
+    assert [len(pack) for pack in pack_by_size(splits, size=20)] == [1, 1, 1]
+
+
+def test_no_split_is_no_pack() -> None:
+    assert pack_by_size([], size=20) == []

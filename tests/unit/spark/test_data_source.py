@@ -9,7 +9,6 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 import pyarrow as pa
 from pyspark.sql.datasource import GreaterThan
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -22,8 +21,10 @@ from pyspark.sql.types import (
 )
 
 from cordwood.core.errors import SettingError
-from cordwood.spark.source.data_source import CordwoodSource, FilteringReader
+from cordwood.spark.data_source import CordwoodSource
+from cordwood.spark.source.batch_reader import FilteringReader
 from cordwood.spark.source.source_options import SourceOptions
+from cordwood.spark.stream.stream_reader import CordwoodStreamReader
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import v2
 
@@ -160,16 +161,39 @@ def _offsets_alone() -> StructType:
     return StructType([StructField("offset", LongType())])
 
 
-def test_streams_are_rejected() -> None:
-    source = CordwoodSource({"path": "logs"})
-    reader = source.streamReader(_offsets_alone())
+def test_stream_has_a_reader() -> None:
+    reader = CordwoodSource({"path": "logs", "maxOffsetsPerTrigger": "5"}).streamReader(
+        _offsets_alone()
+    )
 
-    with pytest.raises(SettingError, match="streaming reads are not supported yet"):
+    assert isinstance(reader, CordwoodStreamReader)
+
+
+def test_stream_with_wrong_options_is_rejected_when_it_starts() -> None:
+    reader = CordwoodSource({"path": "logs", "maxOffset": "5"}).streamReader(_offsets_alone())
+
+    with pytest.raises(SettingError, match="unknown option: maxoffset"):
         reader.initialOffset()
-    with pytest.raises(SettingError, match="streaming reads are not supported yet"):
-        reader.latestOffset({}, ReadAllAvailable())
-    with pytest.raises(SettingError, match="streaming writes are not supported yet"):
-        source.streamWriter(_offsets_alone(), overwrite=False)
+
+
+@pytest.mark.parametrize(
+    "options", ({"startingOffsets": "latest"}, {"maxOffsetsPerTrigger": "5"}, {"groupId": "g"})
+)
+def test_schema_of_a_stream_needs_no_options_of_a_batch(options: dict[str, str]) -> None:
+    source = CordwoodSource(
+        {"kafka.bootstrap.servers": "broker:9092", "subscribe": "orders", **options}
+    )
+
+    assert source.schema().startswith("key binary")
+    with pytest.raises(SettingError):
+        source.reader(_offsets_alone())
+
+
+def test_schema_error_is_that_of_a_stream_if_only_streams_have_an_option() -> None:
+    with pytest.raises(SettingError, match="applies to batch reads only"):
+        CordwoodSource(
+            {"path": "logs", "endingOffsets": "latest", "maxOffsetsPerTrigger": "5"}
+        ).schema()
 
 
 def test_timestamp_type_does_not_depend_on_the_session() -> None:

@@ -1,0 +1,189 @@
+"""Positions of a stream after a batch, compared with what the sources have now.
+
+    new partition       begins at offset 0; without that offset it is a gap (`offset_gaps`)
+    vanished partition  an error with gap=fail; otherwise its position is kept
+    another topic id    the topic was created again: an error, or restarted from offset 0
+    an end before the position
+                        the log was truncated or created again without ids: the same two answers
+
+Both ends of a batch are in the checkpoint, so `ranges_between` needs nothing else: a batch that
+Spark repeats has the same ranges. A topic whose id differs between the ends is read from offset 0,
+and so is a partition whose end is before its start.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+from cordwood.core.errors import (
+    InconsistentTopicIdError,
+    SettingError,
+    UnknownTopicOrPartitionError,
+)
+from cordwood.core.types import TopicPartition
+from cordwood.spark.source.coverage import OffsetRange
+from cordwood.spark.source.offset_resolution import PartitionExtent
+from cordwood.spark.source.source_options import OffsetRangeLimit, Offsets
+from cordwood.spark.stream.admission import Backlog
+from cordwood.spark.stream.stream_offset import StreamOffset
+
+_RESTART: Final = (
+    "set onRecreatedTopic=restart to read it from its first offset, or begin a new checkpoint"
+)
+
+
+class StreamPolicy(NamedTuple):
+    """The answers of the options to topics that change under a stream."""
+
+    gap: str = "fail"
+    restarts_recreated: bool = False
+
+
+class StreamPositions(NamedTuple):
+    """The next offset of each readable partition; `kept` are those that no source has now."""
+
+    readable: Offsets
+    kept: Offsets
+
+
+def positions_after(
+    done: StreamOffset,
+    extents: Mapping[TopicPartition, PartitionExtent],
+    *,
+    topic_ids: Mapping[str, str],
+    policy: StreamPolicy,
+) -> StreamPositions:
+    """Return the positions to continue at after the end of a batch; raise by policy."""
+    recreated = _recreated(done, topic_ids, policy)
+    readable, kept = dict[TopicPartition, int](), dict[TopicPartition, int]()
+    for partition, offset in done.positions.items():
+        if partition in extents:
+            is_new = partition.topic in recreated or _is_truncated(
+                partition, offset, extents[partition], policy=policy
+            )
+            readable[partition] = 0 if is_new else offset
+        elif partition.topic not in recreated:
+            _check_vanished(partition, offset, policy)
+            kept[partition] = offset
+    return StreamPositions({each: readable.get(each, 0) for each in extents}, kept)
+
+
+def backlogs_of(
+    positions: Offsets, extents: Mapping[TopicPartition, PartitionExtent], *, policy: StreamPolicy
+) -> dict[TopicPartition, Backlog]:
+    """Return the unread offsets; deleted ones count only if they can be refilled."""
+    found = {}
+    for partition, position in positions.items():
+        first, end = extents[partition]
+        start = position if policy.gap == "refill" else max(position, first)
+        found[partition] = Backlog(start, end)
+    return found
+
+
+def end_of_batch(
+    done: StreamOffset,
+    positions: StreamPositions,
+    *,
+    ends: Offsets,
+    topic_ids: Mapping[str, str],
+) -> StreamOffset | None:
+    """Return the end of the next batch; None if it would have nothing new.
+
+    A new query always has a batch 0, which stores the start even if it has no records.
+    """
+    offsets = {**positions.kept, **ends}
+    topics = {partition.topic for partition in offsets}
+    known = {**done.topic_ids, **topic_ids}
+    ids = {topic: topic_id for topic, topic_id in known.items() if topic in topics}
+    if done.is_initial:
+        return StreamOffset(offsets, ids, positions.readable)
+    is_same = offsets == done.positions and all(
+        ids.get(topic, before) == before for topic, before in done.topic_ids.items()
+    )
+    return None if is_same else StreamOffset(offsets, ids)
+
+
+def ranges_between(start: StreamOffset, end: StreamOffset) -> list[OffsetRange]:
+    """Return the ranges of the batch between two offsets, in order."""
+    begins = end.start if start.is_initial else start.positions
+    if begins is None:
+        raise SettingError(
+            "checkpoint: batch 0 has no start, because spark-sql-kafka has begun it and not"
+            " finished it",
+            key="checkpointLocation",
+            remedy="finish batch 0 with spark-sql-kafka, or begin a new checkpoint with the"
+            " startingOffsets of its file sources/0/0",
+        )
+    ranges = []
+    for partition, until in sorted(end.positions.items()):
+        topic = partition.topic
+        first = begins.get(partition, 0)
+        known, now = start.topic_ids.get(topic), end.topic_ids.get(topic)
+        if first > until or (known is not None and now is not None and known != now):
+            first = 0
+        ranges.append(OffsetRange(partition, first, until))
+    return [each for each in ranges if each.start < each.end]
+
+
+def check_starts(starts: Offsets, extents: Mapping[TopicPartition, PartitionExtent]) -> None:
+    """Reject the start of a new query after the end of a partition."""
+    for partition, offset in sorted(starts.items()):
+        if offset > extents[partition].end:
+            raise SettingError(
+                f"startingOffsets: offset {offset} of {partition} is after its end "
+                f"{extents[partition].end}",
+                key="startingOffsets",
+                remedy="lower it, or use -1 for latest",
+            )
+
+
+def check_listed(starting: OffsetRangeLimit, partitions: Collection[TopicPartition]) -> None:
+    """Reject starting offsets that leave out a partition: a default would skip or repeat it."""
+    missing = sorted(set(partitions).difference(starting.by_partition))
+    if starting.by_partition and missing:
+        raise SettingError(
+            f"startingOffsets: no offset for {', '.join(map(str, missing))}",
+            key="startingOffsets",
+            remedy="list every partition, with -2 for earliest or -1 for latest",
+        )
+
+
+def _recreated(
+    done: StreamOffset, topic_ids: Mapping[str, str], policy: StreamPolicy
+) -> frozenset[str]:
+    """Return the topics with another id than before; raise unless they are restarted."""
+    changed = {
+        topic: (before, topic_ids[topic])
+        for topic, before in done.topic_ids.items()
+        if topic_ids.get(topic, before) != before
+    }
+    if changed and not policy.restarts_recreated:
+        topic, (before, now) = min(changed.items())
+        raise InconsistentTopicIdError(
+            f"{topic}: the topic was deleted and created again (id {before} in the checkpoint, "
+            f"{now} now); {_RESTART}"
+        )
+    return frozenset(changed)
+
+
+def _is_truncated(
+    partition: TopicPartition, offset: int, extent: PartitionExtent, *, policy: StreamPolicy
+) -> bool:
+    """Return whether a log ends before a position; raise unless it is restarted."""
+    if offset <= extent.end:
+        return False
+    if not policy.restarts_recreated:
+        raise InconsistentTopicIdError(
+            f"{partition}: the stream continues at offset {offset}, but the log ends at "
+            f"{extent.end}: it was truncated, or the topic was created again; {_RESTART}"
+        )
+    return True
+
+
+def _check_vanished(partition: TopicPartition, offset: int, policy: StreamPolicy) -> None:
+    """Reject the loss of a partition, unless gaps are allowed."""
+    if policy.gap == "fail":
+        raise UnknownTopicOrPartitionError(
+            f"{partition}: the stream continues at offset {offset}, but no source has the "
+            "partition now; restore it, or select it again, or set gap=record with a gapTable to "
+            "continue without it"
+        )

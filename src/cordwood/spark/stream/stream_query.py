@@ -1,0 +1,191 @@
+"""One query of a stream, in Spark's runner process: from offsets to batches.
+
+    latest(start)    group commit ──► view ──► positions ──► admission ──► plan ──► end
+    packs(start, end)                                                      the plan
+
+A view is taken at each trigger, with clients that stay open. The plan of a batch is made before
+Spark stores the end of it, so offsets that no source has are reported before they are promised. A
+batch that Spark repeats is planned again from the two offsets.
+
+Spark calls from one thread, and makes no call when a query ends.
+"""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import cached_property
+
+from cordwood.core.ports import Clock, Files
+from cordwood.core.types import TopicPartition
+from cordwood.spark.source.coverage import OffsetRange
+from cordwood.spark.source.offset_gaps import resolve_gaps
+from cordwood.spark.source.offset_resolution import PartitionExtent, resolve_ranges
+from cordwood.spark.source.source_options import Offsets
+from cordwood.spark.source.source_view import OpenSources, SourceView, open_sources
+from cordwood.spark.source.splits import Split
+from cordwood.spark.stream.admission import (
+    AdmissionLimits,
+    Backlogs,
+    admit,
+    is_held_back,
+)
+from cordwood.spark.stream.average_sizes import AverageSizes
+from cordwood.spark.stream.batch_planning import BatchPlan, plan_batch
+from cordwood.spark.stream.byte_sizes import SourceByteSizes
+from cordwood.spark.stream.group_commits import GroupCommitter
+from cordwood.spark.stream.stream_lag import StreamLag
+from cordwood.spark.stream.stream_offset import (
+    JsonObject,
+    StreamOffset,
+    offset_json,
+    parse_offset,
+)
+from cordwood.spark.stream.stream_options import StreamOptions
+from cordwood.spark.stream.stream_progress import (
+    StreamPositions,
+    backlogs_of,
+    check_listed,
+    check_starts,
+    end_of_batch,
+    positions_after,
+    ranges_between,
+)
+from cordwood.spark.stream.stream_report import ReportedFacts, report_json
+
+
+class StreamQuery:
+    """The state of a query between the calls of Spark."""
+
+    def __init__(self, options: StreamOptions, files: Files, clock: Clock) -> None:
+        self._options = options
+        self._files = files
+        self._clock = clock
+        self._opened = ExitStack()
+        self._target: Offsets | None = None
+        self._last_batch_ms: float | None = None
+        self._view: SourceView | None = None
+        self._end: StreamOffset | None = None
+        self._plan: tuple[JsonObject, JsonObject, BatchPlan] | None = None
+        self._group = (
+            GroupCommitter(options.group_id, options.source, clock) if options.group_id else None
+        )
+
+    def fix_target(self) -> None:
+        """Fix the end of an AvailableNow query."""
+        extents = self._sources.view(is_checked=False).extents
+        self._target = {partition: each.end for partition, each in extents.items()}
+
+    def latest(self, start: JsonObject, limits: AdmissionLimits) -> JsonObject:
+        """Return the end of the next batch after `start`; `start` itself if there is none."""
+        done, self._plan = parse_offset(start), None
+        if self._group is not None:
+            self._group.commit(done.positions)
+        view = self._view = self._sources.view(is_checked=done.is_initial)
+        positions = self._positions(done, view)
+        backlogs = self._backlogs(positions.readable, view)
+        self._end = done._replace(positions={**done.positions, **positions.readable})
+        now_ms = self._clock.monotonic_ms()
+        if self._target is not None:
+            limits = limits._replace(min_offsets=None)
+        if is_held_back(backlogs, limits, now_ms=now_ms, last_batch_ms=self._last_batch_ms):
+            return start
+        ends = self._admitted(backlogs, limits, view)
+        end = end_of_batch(done, positions, ends=ends, topic_ids=view.topic_ids)
+        if end is None:
+            return start
+        self._last_batch_ms = now_ms
+        self._end = end
+        found = offset_json(end)
+        self._plan = start, found, self._planned(done, end, view)
+        return found
+
+    def packs(self, start: JsonObject, end: JsonObject) -> list[tuple[Split, ...]]:
+        """Return the splits of each task of a batch."""
+        if self._plan is None or self._plan[:2] != (start, end):
+            view = self._sources.view(is_checked=False)
+            self._plan = start, end, self._planned(parse_offset(start), parse_offset(end), view)
+        return self._plan[2].packs
+
+    def report(self) -> JsonObject | None:
+        """Return the ends of the sources, and the facts of the last batch."""
+        if self._view is None or self._end is None:
+            return None
+        ends = {partition: each.end for partition, each in self._view.extents.items()}
+        plan = None if self._plan is None else self._plan[2]
+        facts = ReportedFacts(
+            size=0 if plan is None else plan.size,
+            gap_offsets=0 if plan is None else plan.gap_offsets,
+            behind_ms=self._lag.behind_ms(self._end.positions, self._view),
+            failed_commits=0 if self._group is None else self._group.failures,
+        )
+        return report_json(ends, facts)
+
+    def close(self) -> None:
+        """Close all clients."""
+        if self._group is not None:
+            self._group.close()
+        self._opened.close()
+
+    @cached_property
+    def _sources(self) -> OpenSources:
+        return self._opened.enter_context(open_sources(self._files, self._options.source))
+
+    @cached_property
+    def _lag(self) -> StreamLag:
+        return StreamLag(self._files, self._options.source, self._clock)
+
+    @cached_property
+    def _averages(self) -> AverageSizes:
+        return AverageSizes(self._sources.brokers, self._clock)
+
+    def _positions(self, done: StreamOffset, view: SourceView) -> StreamPositions:
+        """Return the positions to continue at; those of the options for a new query."""
+        if done.is_initial:
+            return StreamPositions(self._starts(view), {})
+        policy = self._options.policy
+        found = positions_after(done, view.extents, topic_ids=view.topic_ids, policy=policy)
+        visible = self._extents(view)
+        hidden = {
+            each: offset
+            for each, offset in done.positions.items()
+            if each in found.readable and each not in visible
+        }
+        readable = {each: found.readable[each] for each in visible}
+        return StreamPositions(readable, {**found.kept, **hidden})
+
+    def _starts(self, view: SourceView) -> Offsets:
+        options, extents = self._options.source, self._extents(view)
+        check_listed(options.starting, extents)
+        ranges = resolve_ranges(extents, options, readers=view.readers)
+        starts = {each.partition: each.start for each in ranges}
+        check_starts(starts, view.extents)
+        return starts
+
+    def _extents(self, view: SourceView) -> Mapping[TopicPartition, PartitionExtent]:
+        """Return the extents up to the target, if there is one."""
+        target = self._target
+        if target is None:
+            return view.extents
+        return {
+            each: extent._replace(end=min(extent.end, target[each]))
+            for each, extent in view.extents.items()
+            if each in target
+        }
+
+    def _backlogs(self, positions: Offsets, view: SourceView) -> Backlogs:
+        """Return the unread offsets; raise if the first ones are gone and gaps are not allowed."""
+        if self._options.source.gap == "fail":
+            gone = [
+                OffsetRange(each, position, view.extents[each].first)
+                for each, position in sorted(positions.items())
+                if position < view.extents[each].first
+            ]
+            resolve_gaps(self._files, gone, options=self._options.source)
+        return backlogs_of(positions, self._extents(view), policy=self._options.policy)
+
+    def _admitted(self, backlogs: Backlogs, limits: AdmissionLimits, view: SourceView) -> Offsets:
+        averages = self._averages.of(view.extents) if limits.max_bytes is not None else {}
+        sizes = SourceByteSizes(self._files, view.available, averages)
+        return admit(backlogs, limits, sizes=sizes)
+
+    def _planned(self, done: StreamOffset, end: StreamOffset, view: SourceView) -> BatchPlan:
+        return plan_batch(self._files, ranges_between(done, end), view=view, options=self._options)

@@ -1,0 +1,37 @@
+"""The batch readers as Spark calls them; `test_data_source` has those that the source returns."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql.datasource import InputPartition
+
+from cordwood.spark.source.batch_reader import CordwoodReader, SplitPartition
+from cordwood.spark.source.source_options import SourceOptions
+from tests.unit.spark.stream.stream_samples import records, write_log
+
+pytestmark = pytest.mark.spark
+
+
+def test_split_is_read_by_a_pickled_reader(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 2))
+    reader = CordwoodReader(SourceOptions(paths=(str(tmp_path),)), ("offset",))
+
+    (partition,) = reader.partitions()
+
+    task, given = cloudpickle.loads(cloudpickle.dumps((reader, partition)))
+    assert list(task.read(given)) == [
+        pa.record_batch({"offset": [0]}),
+        pa.record_batch({"offset": [1]}),
+    ]
+
+
+@pytest.mark.parametrize("partition", (SplitPartition([]), InputPartition(None)))
+def test_task_without_a_split_reads_nothing(tmp_path: Path, partition: InputPartition) -> None:
+    reader = CordwoodReader(SourceOptions(paths=(str(tmp_path),)), ("offset",))
+
+    assert list(reader.read(partition)) == []

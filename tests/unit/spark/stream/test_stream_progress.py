@@ -1,0 +1,184 @@
+"""Positions after a batch: new, vanished, truncated and recreated topics."""
+
+import pytest
+
+from cordwood.core.errors import (
+    InconsistentTopicIdError,
+    SettingError,
+    UnknownTopicOrPartitionError,
+)
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.source.coverage import OffsetRange
+from cordwood.spark.source.offset_resolution import PartitionExtent
+from cordwood.spark.source.source_options import OffsetRangeLimit
+from cordwood.spark.stream.admission import Backlog
+from cordwood.spark.stream.stream_offset import StreamOffset
+from cordwood.spark.stream.stream_progress import (
+    StreamPolicy,
+    StreamPositions,
+    backlogs_of,
+    check_listed,
+    check_starts,
+    end_of_batch,
+    positions_after,
+    ranges_between,
+)
+
+P0, P1 = (TopicPartition(TopicName("t"), PartitionId(each)) for each in range(2))
+STRICT, RESTARTING = StreamPolicy(), StreamPolicy(restarts_recreated=True)
+
+
+def test_stream_continues_at_its_positions() -> None:
+    found = positions_after(
+        StreamOffset({P0: 5}), {P0: PartitionExtent(0, 9)}, topic_ids={}, policy=STRICT
+    )
+
+    assert found == StreamPositions({P0: 5}, {})
+
+
+def test_new_partition_begins_at_zero() -> None:
+    extents = {P0: PartitionExtent(0, 9), P1: PartitionExtent(0, 3)}
+
+    found = positions_after(StreamOffset({P0: 5}), extents, topic_ids={}, policy=STRICT)
+
+    assert found.readable == {P0: 5, P1: 0}
+
+
+def test_vanished_partition_is_an_error() -> None:
+    with pytest.raises(
+        UnknownTopicOrPartitionError, match="t-0: the stream continues at offset 5, but no source"
+    ):
+        positions_after(StreamOffset({P0: 5}), {}, topic_ids={}, policy=STRICT)
+
+
+def test_vanished_partition_keeps_its_position_when_gaps_are_recorded() -> None:
+    found = positions_after(
+        StreamOffset({P0: 5}), {}, topic_ids={}, policy=StreamPolicy(gap="record")
+    )
+
+    assert found == StreamPositions({}, {P0: 5})
+
+
+def test_recreated_topic_is_an_error_with_both_ids() -> None:
+    done = StreamOffset({P0: 5}, {"t": "old"})
+
+    with pytest.raises(InconsistentTopicIdError, match="id old in the checkpoint, new now"):
+        positions_after(done, {P0: PartitionExtent(0, 9)}, topic_ids={"t": "new"}, policy=STRICT)
+
+
+def test_recreated_topic_is_restarted_without_its_old_partitions() -> None:
+    done = StreamOffset({P0: 5, P1: 7}, {"t": "old"})
+
+    found = positions_after(
+        done, {P0: PartitionExtent(0, 9)}, topic_ids={"t": "new"}, policy=RESTARTING
+    )
+
+    assert found == StreamPositions({P0: 0}, {})
+
+
+def test_log_that_ends_before_the_position_is_an_error() -> None:
+    with pytest.raises(InconsistentTopicIdError, match="offset 5, but the log ends at 3"):
+        positions_after(
+            StreamOffset({P0: 5}), {P0: PartitionExtent(0, 3)}, topic_ids={}, policy=STRICT
+        )
+
+
+def test_log_that_ends_before_the_position_is_restarted_on_request() -> None:
+    found = positions_after(
+        StreamOffset({P0: 5}), {P0: PartitionExtent(0, 3)}, topic_ids={}, policy=RESTARTING
+    )
+
+    assert found.readable == {P0: 0}
+
+
+@pytest.mark.parametrize(("gap", "start"), (("record", 4), ("refill", 1)))
+def test_deleted_offsets_are_a_backlog_only_if_they_can_be_refilled(gap: str, start: int) -> None:
+    backlogs = backlogs_of({P0: 1}, {P0: PartitionExtent(4, 9)}, policy=StreamPolicy(gap=gap))
+
+    assert backlogs == {P0: Backlog(start, 9)}
+
+
+def test_batch_zero_stores_its_start_and_the_topic_ids() -> None:
+    end = end_of_batch(
+        StreamOffset({}),
+        StreamPositions({P0: 4}, {}),
+        ends={P0: 9},
+        topic_ids={"t": "id", "u": "x"},
+    )
+
+    assert end == StreamOffset({P0: 9}, {"t": "id"}, {P0: 4})
+
+
+def test_batch_zero_exists_without_records() -> None:
+    end = end_of_batch(StreamOffset({}), StreamPositions({}, {}), ends={}, topic_ids={})
+
+    assert end == StreamOffset({}, {}, {})
+
+
+def test_later_batches_do_not_repeat_the_start() -> None:
+    done = StreamOffset({P0: 9}, {"t": "id"}, {P0: 4})
+
+    end = end_of_batch(done, StreamPositions({P0: 9}, {}), ends={P0: 11}, topic_ids={"t": "id"})
+
+    assert end == StreamOffset({P0: 11}, {"t": "id"})
+
+
+def test_nothing_new_is_no_batch() -> None:
+    done = StreamOffset({P0: 9, P1: 2}, {"t": "id"}, {P0: 4})
+
+    end = end_of_batch(done, StreamPositions({P0: 9}, {P1: 2}), ends={P0: 9}, topic_ids={"t": "id"})
+
+    assert end is None
+
+
+def test_new_topic_id_is_stored_without_new_records() -> None:
+    done = StreamOffset({P0: 0}, {"t": "old"})
+
+    end = end_of_batch(done, StreamPositions({P0: 0}, {}), ends={P0: 0}, topic_ids={"t": "new"})
+
+    assert end == StreamOffset({P0: 0}, {"t": "new"})
+
+
+def test_batch_has_the_offsets_between_its_ends() -> None:
+    ranges = ranges_between(StreamOffset({P0: 4}), StreamOffset({P0: 9, P1: 2}))
+
+    assert ranges == [OffsetRange(P0, 4, 9), OffsetRange(P1, 0, 2)]
+
+
+def test_batch_zero_begins_at_the_start_in_its_end() -> None:
+    assert ranges_between(StreamOffset({}), StreamOffset({P0: 9}, {}, {P0: 4})) == [
+        OffsetRange(P0, 4, 9)
+    ]
+
+
+def test_batch_zero_of_spark_sql_kafka_is_rejected_with_the_place_of_its_start() -> None:
+    with pytest.raises(SettingError, match=r"batch 0 has no start.* sources/0/0"):
+        ranges_between(StreamOffset({}), StreamOffset({P0: 9}))
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    (
+        (StreamOffset({P0: 5}, {"t": "old"}), StreamOffset({P0: 8}, {"t": "new"})),
+        (StreamOffset({P0: 50}), StreamOffset({P0: 8})),
+    ),
+    ids=("another id", "an earlier end"),
+)
+def test_batch_of_a_restarted_topic_begins_at_zero(start: StreamOffset, end: StreamOffset) -> None:
+    assert ranges_between(start, end) == [OffsetRange(P0, 0, 8)]
+
+
+def test_starting_offsets_list_every_partition() -> None:
+    starting = OffsetRangeLimit(is_time=False, default=-1, by_partition={P0: 4})
+
+    with pytest.raises(SettingError, match="no offset for t-1; list every partition"):
+        check_listed(starting, [P0, P1])
+
+
+def test_starting_word_lists_no_partition() -> None:
+    check_listed(OffsetRangeLimit(is_time=False, default=-1), [P0, P1])
+
+
+def test_start_after_the_end_is_rejected() -> None:
+    with pytest.raises(SettingError, match="offset 12 of t-0 is after its end 9"):
+        check_starts({P0: 12}, {P0: PartitionExtent(0, 9)})

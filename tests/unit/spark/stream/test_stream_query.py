@@ -1,0 +1,231 @@
+"""A query of a stream without Spark: batches, limits, targets and repeated batches."""
+
+import gc
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from cordwood.core.errors import OffsetOutOfRangeError, SettingError
+from cordwood.core.types import TimestampMs
+from cordwood.spark.stream.admission import NO_LIMITS, AdmissionLimits
+from cordwood.spark.stream.stream_offset import INITIAL, JsonObject
+from cordwood.spark.stream.stream_query import StreamQuery
+from cordwood.spark.stream.stream_report import ReportedFacts, parse_facts
+from cordwood.testing.virtual_clock import VirtualClock
+from tests.unit.spark.stream.stream_samples import (
+    extend_log,
+    query_of,
+    records,
+    write_log,
+)
+from tests.unit.storage.reader_samples import name
+from tests.unit.storage.segment_samples import v2
+
+
+def spans(query: StreamQuery, start: JsonObject, end: JsonObject) -> list[tuple[int, int, int]]:
+    """Return partition, start and end of each range of a batch."""
+    return [
+        (each.range.partition.partition, each.range.start, each.range.end)
+        for pack in query.packs(start, end)
+        for each in pack
+    ]
+
+
+def test_batch_zero_has_the_start_and_all_records(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path)
+
+    end = query.latest(INITIAL, NO_LIMITS)
+
+    assert end == {"@cordwood": {"start": {"t": {"0": 0}}}, "t": {"0": 4}}
+    assert spans(query, INITIAL, end) == [(0, 0, 4)]
+
+
+def test_offset_without_new_records_is_returned_as_it_came(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path)
+    end = query.latest(INITIAL, NO_LIMITS)
+
+    assert query.latest(end, NO_LIMITS) is end
+    assert query.latest(theirs := {"t": {"0": 4}}, NO_LIMITS) is theirs
+
+
+def test_new_records_are_the_next_batch(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path)
+    first = query.latest(INITIAL, NO_LIMITS)
+    extend_log(tmp_path, records(4, 9))
+
+    second = query.latest(first, NO_LIMITS)
+
+    assert second == {"t": {"0": 9}}
+    assert spans(query, first, second) == [(0, 4, 9)]
+
+
+def test_new_partition_is_read_from_its_start(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path, startingOffsets="latest")
+    first = query.latest(INITIAL, NO_LIMITS)
+    write_log(tmp_path, records(0, 3), partition=1)
+
+    second = query.latest(first, NO_LIMITS)
+
+    assert spans(query, first, second) == [(1, 0, 3)]
+
+
+def test_new_topic_of_an_empty_pattern_is_read_from_its_start(tmp_path: Path) -> None:
+    (tmp_path / "other-0").mkdir()
+    (tmp_path / "other-0" / name(0)).write_bytes(records(0, 1))
+    query = query_of(tmp_path, startingOffsets="latest", subscribePattern="t.*")
+    first = query.latest(INITIAL, NO_LIMITS)
+    write_log(tmp_path, records(0, 3))
+
+    second = query.latest(first, NO_LIMITS)
+
+    assert spans(query, first, second) == [(0, 0, 3)]
+
+
+def test_repeated_batch_reads_the_same_after_growth(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    end = query_of(tmp_path).latest(INITIAL, NO_LIMITS)
+    extend_log(tmp_path, records(4, 9))
+
+    again = query_of(tmp_path, startingOffsets="latest")
+
+    assert spans(again, INITIAL, end) == [(0, 0, 4)]
+
+
+def test_limits_hold_for_each_batch(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 10))
+    query, limits = query_of(tmp_path), AdmissionLimits(max_offsets=4)
+
+    ends, start = [], INITIAL
+    while (end := query.latest(start, limits)) is not start:
+        ends.append(end["t"])
+        start = end
+
+    assert ends == [{"0": 4}, {"0": 8}, {"0": 10}]
+
+
+def test_bytes_limit_a_batch(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 100))
+    query = query_of(tmp_path)
+
+    end = query.latest(INITIAL, AdmissionLimits(max_bytes=10 * len(v2(0))))
+
+    assert end["t"] == {"0": 10}
+
+
+def test_batch_waits_for_its_minimum(tmp_path: Path) -> None:
+    clock, limits = VirtualClock(), AdmissionLimits(min_offsets=5, max_delay_ms=60_000)
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path, clock)
+    first = query.latest(INITIAL, limits)
+    extend_log(tmp_path, records(4, 6))
+    assert query.latest(first, limits) is first
+
+    clock.advance(seconds=61)
+
+    assert query.latest(first, limits) == {"t": {"0": 6}}
+
+
+def test_facts_of_a_batch_are_reported_once(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path)
+    end = query.latest(INITIAL, NO_LIMITS)
+
+    query.latest(end, NO_LIMITS)
+
+    report = query.report()
+    assert report is not None
+    assert parse_facts(report) == ReportedFacts()
+
+
+def test_query_with_a_target_stops_there_and_ignores_the_minimum(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path)
+    query.fix_target()
+    extend_log(tmp_path, records(4, 9))
+    write_log(tmp_path, records(0, 3), partition=1)
+
+    end = query.latest(INITIAL, AdmissionLimits(min_offsets=100))
+
+    assert end["t"] == {"0": 4}
+    assert query.latest(end, NO_LIMITS) is end
+
+
+def test_target_leaves_partitions_that_appear_later_to_the_next_query(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path)
+    query.fix_target()
+    done = {"t": {"0": 2, "1": 0}}
+    write_log(tmp_path, records(0, 3), partition=1)
+
+    end = query.latest(done, NO_LIMITS)
+
+    assert end == {"t": {"0": 4, "1": 0}}
+
+
+def test_idle_query_holds_its_memory(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path)
+    end = query.latest(INITIAL, NO_LIMITS)
+
+    sizes = []
+    tracemalloc.start()
+    for _ in range(3):
+        for _ in range(100):
+            query.latest(end, NO_LIMITS)
+            query.report()
+        gc.collect()
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+
+    assert sizes[2] - sizes[1] < 10_000, sizes
+
+
+def test_gone_offsets_are_refused_before_a_batch_is_promised(tmp_path: Path) -> None:
+    write_log(tmp_path, records(4, 9), base_offset=4)
+
+    with pytest.raises(OffsetOutOfRangeError, match="no source has offsets 2 to 3 of t-0"):
+        query_of(tmp_path).latest({"t": {"0": 2}}, NO_LIMITS)
+
+
+def test_gone_offsets_are_recorded_once_when_a_batch_is_repeated(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    write_log(tmp_path / "logs", records(4, 9), base_offset=4)
+    options = {"gap": "record", "gapTable": str(tmp_path / "gaps")}
+    start: JsonObject = {"t": {"0": 2}}
+    end = query_of(tmp_path / "logs", None, **options).latest(start, NO_LIMITS)
+
+    assert spans(query_of(tmp_path / "logs", None, **options), start, end) == [(0, 4, 9)]
+    assert [each.name for each in (tmp_path / "gaps").iterdir()] == ["t-0-2-4.parquet"]
+
+
+def test_start_of_an_unlisted_partition_is_refused(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    write_log(tmp_path, records(0, 4), partition=1)
+    query = query_of(tmp_path, startingOffsets='{"t": {"0": 2}}')
+
+    with pytest.raises(SettingError, match="no offset for t-1"):
+        query.latest(INITIAL, NO_LIMITS)
+
+
+def test_report_has_the_ends_and_the_facts_of_the_batch(tmp_path: Path) -> None:
+    clock = VirtualClock(TimestampMs(10_000))
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path, clock)
+    assert query.report() is None
+
+    query.latest(INITIAL, AdmissionLimits(max_offsets=3))
+
+    assert query.report() == {
+        "@cordwood": {
+            "behindMs": 9_000,
+            "bytes": 3 * len(v2(0)),
+            "failedCommits": 0,
+            "gapOffsets": 0,
+        },
+        "t": {"0": 4},
+    }
