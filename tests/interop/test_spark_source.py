@@ -6,10 +6,13 @@ transactions, headers, tombstones. Logs of old formats and with gaps are written
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import pytest
 
+import cordwood
+from cordwood.testing.spark_stream import SparkStream
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings, running
 from tests.interop.kafka_harness.jars import Jars
@@ -232,6 +235,104 @@ def test_rows_equal_those_of_sparks_connector(
         topic: len(found) for topic, found in target.expected[isolation].items()
     }
     assert seen == target.expected[isolation]
+
+
+Batches: TypeAlias = list[Rows]
+
+
+def _numbered(found: dict[int, list[list[object]]]) -> Batches:
+    """Return the rows of each batch with rows, in the order of partitions and offsets."""
+    ordered = (found[number] for number in sorted(found))
+    return [sorted(map(tuple, rows), key=lambda row: row[:3]) for rows in ordered if rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """The same stream by both connectors; each has a checkpoint of its own in the folder."""
+
+    spark: "SparkSession"
+    connector: Program
+    broker: Broker
+    folder: Path
+
+    def theirs(self, options: dict[str, str]) -> Batches:
+        """Return the batches of one AvailableNow query of Spark's connector."""
+        question: dict[str, Json] = {
+            "bootstrap": self.broker.bootstrap,
+            "options": {"startingOffsets": "earliest", **options},
+            "columns": list(COLUMNS),
+            "checkpoint": str(self.folder / "theirs"),
+        }
+        found = cast("dict[str, list[list[object]]]", self.connector.ask("batches", question))
+        return _numbered({int(number): rows for number, rows in found.items()})
+
+    def ours(self, options: dict[str, str]) -> Batches:
+        """Return the batches of one AvailableNow query of ours."""
+        stream = SparkStream(self.spark, self.folder, {"startingOffsets": "earliest", **options})
+        stream.through = lambda frame: frame.selectExpr(*COLUMNS)
+        stream.run()
+        return _numbered(
+            {number: [list(row) for row in rows] for number, rows in stream.batches.items()}
+        )
+
+
+@pytest.mark.parametrize(
+    ("isolation", "place"),
+    (("read_uncommitted", _from_segments), ("read_committed", _from_both)),
+)
+def test_batches_of_streams_equal_those_of_sparks_connector(  # fixtures
+    spark: "SparkSession",
+    connector: Program,
+    target: Target,
+    tmp_path: Path,
+    isolation: str,
+    place: Place,
+) -> None:
+    streams = Streams(spark, connector, target.broker, tmp_path)
+    options = {**ALL, "maxOffsetsPerTrigger": "25000"}
+
+    theirs = streams.theirs({**options, "kafka.isolation.level": isolation})
+    ours = streams.ours({**options, **place(target), "isolation.level": isolation})
+
+    assert [len(rows) for rows in ours] == [len(rows) for rows in theirs]
+    assert ours == theirs
+    assert len(theirs) > 2
+
+
+def test_streams_follow_growth_and_new_partitions_as_sparks_connector_does(
+    spark: "SparkSession", connector: Program, target: Target, tmp_path: Path
+) -> None:
+    streams = Streams(spark, connector, target.broker, tmp_path)
+    options = {"subscribePattern": "Grown.*", "includeHeaders": "true"}
+    limited = {**options, "maxOffsetsPerTrigger": "37"}
+    with cordwood.Admin(target.broker.bootstrap) as admin:
+        admin.create_topic("Grown", partitions=1)
+        found = [_step(streams, limited, _from_broker(target), range(50), partitions=1)]
+        admin.create_partitions("Grown", 3)
+        admin.create_topic("Grown-too", partitions=1)
+        found.append(_step(streams, limited, _from_both(target), range(50, 131), partitions=3))
+        found.append(_step(streams, options, _from_segments(target), range(131, 140), partitions=3))
+        admin.delete_topic("Grown")
+        admin.delete_topic("Grown-too")
+
+    for theirs, ours in found:
+        assert ours == theirs
+    assert [len(theirs) > 1 for theirs, _ in found] == [True, True, False]
+
+
+def _step(
+    streams: Streams,
+    options: dict[str, str],
+    place: dict[str, str],
+    values: range,
+    *,
+    partitions: int,
+) -> tuple[Batches, Batches]:
+    """Send values, and return the batches that both streams then have."""
+    with cordwood.Producer(streams.broker.bootstrap) as producer:
+        for number in values:
+            producer.send("Grown", b"%d" % number, partition=number % partitions)
+    return streams.theirs(options), streams.ours({**options, **place})
 
 
 def test_corpus_has_the_difficult_cases(target: Target) -> None:

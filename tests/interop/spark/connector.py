@@ -55,6 +55,7 @@ class Question(TypedDict, total=False):
     partitions: int
     wanted: list[str]
     patience_ms: int
+    checkpoint: str
 
 
 class Living:
@@ -126,6 +127,7 @@ def main() -> None:
         "consume": consume,
         "rows": rows,
         "stream": stream,
+        "batches": batches,
         "subscribe": subscribe,
         "living_start": LIVING.start,
         "living_seen": LIVING.seen,
@@ -187,6 +189,21 @@ def stream(spark: SparkSession, question: Question) -> list[Record]:
         )
         query.awaitTermination()
     return _records(seen)
+
+
+def batches(spark: SparkSession, question: Question) -> dict[int, list[list[object]]]:
+    """Return the rows of each batch of an AvailableNow query, which continues its checkpoint."""
+    seen: dict[int, list[list[object]]] = {}
+
+    def keep(batch: DataFrame, number: int) -> None:
+        seen[number] = [list(row) for row in batch.selectExpr(*question["columns"]).collect()]
+
+    options = {**question["options"], "kafka.bootstrap.servers": question["bootstrap"]}
+    frame = spark.readStream.format("kafka").options(**options).load()
+    writer = frame.writeStream.foreachBatch(keep)
+    writer = writer.option("checkpointLocation", question["checkpoint"])
+    writer.trigger(availableNow=True).start().awaitTermination()
+    return seen
 
 
 def subscribe(spark: SparkSession, question: Question) -> list[str | None]:
