@@ -20,8 +20,8 @@ from cordwood.spark.sink.exactly_once.batch_preparation import (
 from cordwood.spark.sink.exactly_once.sink_requests import End, SinkRequest, Steps, WriteRecord
 from cordwood.spark.sink.exactly_once.task_outcome import OutcomeKind, TaskOutcome
 from cordwood.spark.sink.exactly_once.task_write import (
+    BeginRows,
     LeaveOpen,
-    OpenTransaction,
     SendRows,
     TaskContent,
     write_task,
@@ -121,7 +121,7 @@ class Attempt:
         steps = write_task(
             self.prepared,
             worker.ids,
-            _batches(rows, read),
+            batches=_batches(rows, read),
             task=TaskContent(batch, QUERY_ID, place),
             digest_of=digest_of,
         )
@@ -139,7 +139,7 @@ class Attempt:
     def _perform(self, request: SinkRequest[object]) -> object:
         brokers = self.world.brokers
         match request:
-            case OpenTransaction():
+            case BeginRows():
                 self._handle = brokers.fence(request.transactional_id, request.timeout_ms)
                 return None
             case SendRows():

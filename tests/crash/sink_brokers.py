@@ -108,7 +108,7 @@ class SimulatedBrokers:
         self._seen = on_visible
         self._on_record = on_record
         self._on_abort = on_abort
-        #: What happens later, with its chance in each step.
+        #: Later events, each with its chance in a step.
         self._late: list[tuple[float, Callable[[], object]]] = []
         self._producer_ids = 4_000
 

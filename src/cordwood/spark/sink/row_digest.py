@@ -27,7 +27,7 @@ _MIX_FACTOR: Final = integer_scalar(0x7F51_AFD7_ED55_8CCD, pa.int64())
 _SHIFT: Final = integer_scalar(29, pa.int64())
 
 
-def digest_of(topic: str, columns: RecordColumns, encoder: RecordEncoder) -> int:
+def digest_of(topic: str, columns: RecordColumns, *, encoder: RecordEncoder) -> int:
     """Return the sum of the digests of rows, in 63 bits."""
     rows = len(columns.timestamps)
     if not rows:

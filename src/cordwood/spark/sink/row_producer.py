@@ -59,7 +59,7 @@ class RowProducer:
     def _send(self, topic: str, rows: pa.RecordBatch) -> None:
         columns = record_columns(rows, now_ms=self._clock.now_ms())
         if self.has_digest:
-            self.digest += digest_of(topic, columns, self._encoder)
+            self.digest += digest_of(topic, columns, encoder=self._encoder)
         partitions = self._partitions.get(topic)
         if partitions is None:
             partitions = self._partitions[topic] = self._producer.partition_count(topic)

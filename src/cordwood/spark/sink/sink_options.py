@@ -45,7 +45,7 @@ _BATCH_SIZE: Final = "131072"
 _BUFFER_MEMORY: Final = "16777216"
 
 
-class Delivery(StrEnum):
+class DeliveryGuarantee(StrEnum):
     """The guarantee of a write."""
 
     EXACTLY_ONCE = "exactly-once"
@@ -68,7 +68,7 @@ class SinkOptions:
     producer: Mapping[str, str]
     #: Most bytes of the records of a batch, uncompressed.
     batch_bytes: int
-    delivery: Delivery = Delivery.EXACTLY_ONCE
+    delivery: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE
     transactional_id_prefix: str | None = None
     job_id: str | None = None
     on_missing: OnMissingRecord = OnMissingRecord.FAIL
@@ -81,7 +81,7 @@ class SinkOptions:
     @property
     def is_exactly_once(self) -> bool:
         """Whether rows are written in transactions."""
-        return self.delivery is Delivery.EXACTLY_ONCE
+        return self.delivery is DeliveryGuarantee.EXACTLY_ONCE
 
 
 def parse_sink_options(given: Mapping[str, str], *, is_stream: bool = False) -> SinkOptions:
@@ -102,7 +102,7 @@ def parse_sink_options(given: Mapping[str, str], *, is_stream: bool = False) -> 
         topic=texts.get(_TOPIC),
         producer=producer,
         batch_bytes=max(most_bytes - HEADER_SIZE, 1),
-        delivery=Delivery(_word(texts, _DELIVERY, Delivery)),
+        delivery=DeliveryGuarantee(_word(texts, _DELIVERY, DeliveryGuarantee)),
         transactional_id_prefix=texts.get(_PREFIX.lower()),
         job_id=texts.get(_JOB.lower()),
         on_missing=OnMissingRecord(_word(texts, _MISSING, OnMissingRecord)),

@@ -15,7 +15,7 @@ def digest(rows: list[tuple[bytes | None, bytes | None]], topic: str = "t") -> i
     batch = pa.record_batch(
         {"key": pa.array(keys, pa.binary()), "value": pa.array(values, pa.binary())}
     )
-    return digest_of(topic, record_columns(batch, now_ms=0), PlainEncoder())
+    return digest_of(topic, record_columns(batch, now_ms=0), encoder=PlainEncoder())
 
 
 def test_order_of_rows_does_not_count() -> None:
@@ -48,10 +48,12 @@ def test_kernel_gives_the_same_digest() -> None:
     batch = pa.record_batch({"value": pa.array([each for _, each in ROWS], pa.binary())})
     columns = record_columns(batch, now_ms=0)
 
-    assert digest_of("t", columns, encoder()) == digest_of("t", columns, PlainEncoder())
+    assert digest_of("t", columns, encoder=encoder()) == digest_of(
+        "t", columns, encoder=PlainEncoder()
+    )
 
 
 def test_batch_without_rows_has_no_digest() -> None:
     empty = pa.record_batch({"value": pa.array([], pa.binary())})
 
-    assert digest_of("t", record_columns(empty, now_ms=0), PlainEncoder()) == 0
+    assert digest_of("t", record_columns(empty, now_ms=0), encoder=PlainEncoder()) == 0

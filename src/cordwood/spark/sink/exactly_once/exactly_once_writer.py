@@ -164,7 +164,7 @@ def write_rows(
         steps = write_task(
             prepared,
             _process_ids(os.getpid()),
-            batches,
+            batches=batches,
             task=task,
             digest_of=BatchDigest(options),
         )

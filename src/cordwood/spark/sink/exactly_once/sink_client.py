@@ -6,12 +6,11 @@ both again for the next batch. Their clients and memories are kept, but nothing 
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Final, TypeVar, cast
 
 from cordwood.client.admin.admin_client import Admin
 from cordwood.client.loop_thread import LoopThread
-from cordwood.client.settings import ClientOptions, ClientSettings, options_of
+from cordwood.client.settings import ClientOptions, ClientSettings, options_of, shared_options
 from cordwood.core.errors import AccessError
 from cordwood.core.ports import Clock
 from cordwood.core.system import SystemClock
@@ -34,10 +33,11 @@ class SinkClient:
     """An admin client on a loop thread, which runs the steps of a sink."""
 
     def __init__(
-        self, config: Mapping[str, str], *, record_topic: str, clock: Clock | None = None
+        self, config: Mapping[str, object], *, record_topic: str, clock: Clock | None = None
     ) -> None:
-        known = client_config(config)
-        options = cast("ClientOptions", options_of(ClientSettings, known | _SOON))
+        options = cast(
+            "ClientOptions", options_of(ClientSettings, shared_options({**config, **_SOON}))
+        )
         self.driver_memory = DriverMemory()
         self.commit_memory = CommitMemory()
         self._admin = Admin(**options)
@@ -59,12 +59,6 @@ class SinkClient:
     def close(self) -> None:
         """Close the client and its thread."""
         self._thread.end(self._admin.close)
-
-
-def client_config(config: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a producer's configuration that every client has."""
-    names = {each.metadata["setting"].name for each in fields(ClientSettings)}
-    return {name: text for name, text in config.items() if name in names}
 
 
 async def _max_timeout_ms(admin: Admin) -> int:

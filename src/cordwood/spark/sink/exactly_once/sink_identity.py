@@ -30,7 +30,12 @@ def stream_names(options: SinkOptions) -> SinkNames:
         return SinkNames(options.transactional_id_prefix)
     if options.checkpoint is None:
         raise _unnamed("the option checkpointLocation is not set on the sink")
-    return SinkNames(f"{_PREFIX}-{query_id_of(options.checkpoint)}")
+    return sink_of_checkpoint(options.checkpoint)
+
+
+def sink_of_checkpoint(checkpoint: str) -> SinkNames:
+    """Return the names of the sink of a query without a name of its own."""
+    return SinkNames(f"{_PREFIX}-{query_id_of(checkpoint)}")
 
 
 def job_names(options: SinkOptions) -> SinkNames:

@@ -14,7 +14,7 @@ from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Clock
 from cordwood.records import kernels
 from cordwood.spark.sink.exactly_once.sink_requests import Now, SinkRequest, Steps
-from cordwood.spark.sink.exactly_once.task_write import LeaveOpen, OpenTransaction, SendRows
+from cordwood.spark.sink.exactly_once.task_write import BeginRows, LeaveOpen, SendRows
 from cordwood.spark.sink.row_digest import digest_of
 from cordwood.spark.sink.row_producer import RowProducer, slices
 from cordwood.spark.sink.sink_columns import record_columns, split_by_topic
@@ -67,7 +67,7 @@ class TaskTransaction:
 
     def _perform(self, request: SinkRequest[object]) -> object:
         match request:
-            case OpenTransaction():
+            case BeginRows():
                 self._open(request)
                 return None
             case SendRows():
@@ -78,7 +78,7 @@ class TaskTransaction:
                 return self._clock.now_ms()
         raise AssertionError(f"a task has no request {request}")
 
-    def _open(self, request: OpenTransaction) -> None:
+    def _open(self, request: BeginRows) -> None:
         config = {
             **self._options.producer,
             _ID: request.transactional_id,
@@ -119,5 +119,5 @@ class BatchDigest:
         for part in slices(rows):
             for topic, topic_rows in split_by_topic(part, self._topic):
                 columns = record_columns(topic_rows, now_ms=0)
-                digest += digest_of(topic, columns, self._encoder)
+                digest += digest_of(topic, columns, encoder=self._encoder)
         return rows.num_rows, digest

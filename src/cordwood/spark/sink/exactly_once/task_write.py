@@ -28,7 +28,7 @@ _DIGEST_MASK: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class OpenTransaction(SinkRequest[None]):
+class BeginRows(SinkRequest[None]):
     """Open a producer with this transactional id, and begin a transaction."""
 
     transactional_id: str
@@ -50,7 +50,9 @@ class LeaveOpen(SinkRequest[TransactionHandle | None]):
 class RowDigest(Protocol[B_contra]):
     """Number and digest of the rows of a batch; the digest does not depend on their order."""
 
-    def __call__(self, rows: B_contra, /) -> tuple[int, int]: ...
+    def __call__(self, rows: B_contra, /) -> tuple[int, int]:
+        """Return both; equal rows in another order have equal results."""
+        ...
 
 
 class TaskContent(NamedTuple):
@@ -76,8 +78,8 @@ class RowTotals:
 def write_task(
     prepared: PreparedBatch,
     ids: TransactionalIds,
-    batches: Iterable[B],
     *,
+    batches: Iterable[B],
     task: TaskContent,
     digest_of: RowDigest[B],
 ) -> Steps[TaskOutcome]:
@@ -126,7 +128,7 @@ def _send(
 ) -> Steps[RowTotals]:
     """Send the rows; raise SparkError when the transaction is open for too long already."""
     name = prepared.plan.names.task(prepared.incarnation, number)
-    yield from ask(OpenTransaction(name, prepared.plan.timeout_ms))
+    yield from ask(BeginRows(name, prepared.plan.timeout_ms))
     totals, begun_ms = RowTotals(), None
     for each in batches:
         now_ms = yield from ask(Now())

@@ -1,17 +1,11 @@
-"""The client of a sink is kept in its process, and has the settings that every client has."""
+"""The client of a sink is kept in its process, and ignores settings of producers."""
 
-from cordwood.spark.sink.exactly_once.sink_client import client_config, close_clients, sink_client
+from cordwood.spark.sink.exactly_once.sink_client import close_clients, sink_client
 from cordwood.testing.kafka_fixture import Kafka
 
 
-def test_settings_of_producers_alone_are_left_out() -> None:
-    config = {"bootstrap.servers": "b:1", "linger.ms": "5", "client.id": "c"}
-
-    assert client_config(config) == {"bootstrap.servers": "b:1", "client.id": "c"}
-
-
 def test_client_is_kept_for_its_sink(kafka: Kafka) -> None:
-    config = {"bootstrap.servers": kafka.bootstrap}
+    config = {"bootstrap.servers": kafka.bootstrap, "linger.ms": "5"}
 
     first = sink_client(config, sink="s", record_topic="t")
     again = sink_client(config, sink="s", record_topic="t")

@@ -1,4 +1,4 @@
-"""Names of a sink are told apart from those of sinks with a longer name."""
+"""Names of a sink differ from those of sinks with a longer name."""
 
 import pytest
 

@@ -8,7 +8,7 @@ from cordwood.core.errors import SparkError
 from cordwood.core.system import SystemClock
 from cordwood.spark.sink.exactly_once.sink_requests import Now, Steps, ask
 from cordwood.spark.sink.exactly_once.task_transaction import BatchDigest, TaskTransaction
-from cordwood.spark.sink.exactly_once.task_write import LeaveOpen, OpenTransaction, SendRows
+from cordwood.spark.sink.exactly_once.task_write import BeginRows, LeaveOpen, SendRows
 from cordwood.spark.sink.sink_options import SinkOptions, parse_sink_options
 from cordwood.testing.kafka_fixture import Kafka
 
@@ -26,7 +26,7 @@ def states(kafka: Kafka) -> dict[str, str]:
 
 def test_transaction_stays_open_with_its_handle(kafka: Kafka) -> None:
     def steps() -> Steps[object]:
-        yield from ask(OpenTransaction("s-1.1-1", 60_000))
+        yield from ask(BeginRows("s-1.1-1", 60_000))
         sent = yield from ask(SendRows(ROWS))
         handle = yield from ask(LeaveOpen())
         assert sent == BatchDigest(options_of(kafka))(ROWS)
@@ -39,7 +39,7 @@ def test_transaction_stays_open_with_its_handle(kafka: Kafka) -> None:
 
 def test_task_without_rows_has_no_transaction(kafka: Kafka) -> None:
     def steps() -> Steps[object]:
-        yield from ask(OpenTransaction("s-1.1-1", 60_000))
+        yield from ask(BeginRows("s-1.1-1", 60_000))
         yield from ask(SendRows(ROWS.slice(0, 0)))
         return (yield from ask(LeaveOpen()))
 
@@ -50,7 +50,7 @@ def test_task_without_rows_has_no_transaction(kafka: Kafka) -> None:
 
 def test_transaction_of_a_failed_task_is_aborted(kafka: Kafka) -> None:
     def steps() -> Steps[None]:
-        yield from ask(OpenTransaction("s-1.1-1", 60_000))
+        yield from ask(BeginRows("s-1.1-1", 60_000))
         yield from ask(SendRows(ROWS))
         assert (yield from ask(Now())) > 0
         raise SparkError("a task failed", remedy="try again")

@@ -12,8 +12,8 @@ from cordwood.spark.sink.exactly_once.intent_record import SlotRecord
 from cordwood.spark.sink.exactly_once.sink_requests import Now, SinkRequest, Steps
 from cordwood.spark.sink.exactly_once.task_outcome import OutcomeKind, TaskOutcome
 from cordwood.spark.sink.exactly_once.task_write import (
+    BeginRows,
     LeaveOpen,
-    OpenTransaction,
     SendRows,
     TaskContent,
     write_task,
@@ -46,7 +46,7 @@ class Producer:
 
     def _answer(self, request: SinkRequest[object]) -> object:
         match request:
-            case OpenTransaction():
+            case BeginRows():
                 self.opened.append(request.transactional_id)
             case SendRows():
                 self.sent.append(request.rows)
@@ -66,7 +66,11 @@ class Task:
         content = TaskContent(5, QUERY, TaskPlace(0, attempt, 7))
         self.outcome = producer.run(
             write_task(
-                prepared, TransactionalIds(), self._rows(), task=content, digest_of=digest_of
+                prepared,
+                TransactionalIds(),
+                batches=self._rows(),
+                task=content,
+                digest_of=digest_of,
             )
         )
 
