@@ -3,15 +3,26 @@
 import pytest
 
 from cordwood.client.admin.admin_client import Admin
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.coordinator_call import TRANSACTION
 from cordwood.client.transaction_handle import TransactionHandle
 from cordwood.core.errors import ProducerFencedError, UnsupportedVersionError
+from cordwood.protocol.messages.add_offsets_to_txn import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+)
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest
 from cordwood.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from cordwood.protocol.messages.find_coordinator import FindCoordinatorRequest
 from cordwood.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
+)
+from cordwood.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
 )
 from tests.unit.client.admin.coordinator_scripts import coordinates, finalizes
 from tests.unit.client.fake_broker import FakeBroker, broker, run, versions
@@ -85,6 +96,55 @@ def test_fencing_returns_the_new_epoch() -> None:
             assert await asking.fence_producers(["etl"]) == {"etl": HANDLE._replace(epoch=4)}
             (found,) = fake.requests(FindCoordinatorRequest)
             assert found.key_type == TRANSACTION
+
+    run(scene())
+
+
+def test_fencing_gives_the_id_a_transaction_timeout() -> None:
+    answer = InitProducerIdResponse(error_code=0, producer_id=7, producer_epoch=4)
+
+    async def scene() -> None:
+        async with broker() as fake, admin(fake) as asking:
+            fake.script(InitProducerIdRequest, lambda _: answer)
+            await asking.fence_producers(["etl"], timeout_ms=5_000)
+            (request,) = fake.requests(InitProducerIdRequest)
+            assert request.transaction_timeout_ms == 5_000
+
+    run(scene())
+
+
+def committed(code: int = 0) -> TxnOffsetCommitResponse:
+    partition = TxnOffsetCommitResponsePartition(partition_index=0, error_code=code)
+    return TxnOffsetCommitResponse(
+        topics=[TxnOffsetCommitResponseTopic(name="t", partitions=[partition])]
+    )
+
+
+@pytest.mark.parametrize(("version", "additions"), ((1, 1), (2, 0)))
+def test_offsets_are_committed_in_the_transaction_of_a_handle(version: int, additions: int) -> None:
+    handle = HANDLE._replace(transaction_version=version)
+
+    async def scene() -> None:
+        async with broker() as fake, admin(fake) as asking:
+            fake.script(AddOffsetsToTxnRequest, lambda _: AddOffsetsToTxnResponse(error_code=0))
+            fake.script(TxnOffsetCommitRequest, lambda _: committed(51), lambda _: committed())
+            offsets = {("t", 0): GroupOffset(5, "record")}
+            await asking.commit_transaction_offsets(handle, "g", offsets=offsets)
+            assert len(fake.requests(AddOffsetsToTxnRequest)) == additions
+            _, request = fake.requests(TxnOffsetCommitRequest)
+            assert (request.group_id, request.producer_id, request.producer_epoch) == ("g", 7, 3)
+            (found,) = request.topics[0].partitions
+            assert (found.committed_offset, found.committed_metadata) == (5, "record")
+
+    run(scene())
+
+
+def test_error_of_committed_offsets_names_handle_group_and_partition() -> None:
+    async def scene() -> None:
+        async with broker() as fake, admin(fake) as asking:
+            fake.script(TxnOffsetCommitRequest, lambda _: committed(90))
+            with pytest.raises(ProducerFencedError, match=r"'etl', .*group 'g', t-0.*fenced"):
+                await asking.commit_transaction_offsets(HANDLE, "g", offsets={("t", 0): 5})
 
     run(scene())
 
