@@ -8,10 +8,11 @@ import pytest
 from cordwood.core.errors import BadRecordsError, InvalidRecordError, MessageTooLargeError
 from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.batch_builder import BatchFields
-from cordwood.records.compression import Codec
+from cordwood.records.batch_stream import AnyBatch
+from cordwood.records.compression import DEFAULT_LIMIT, Codec
 from cordwood.records.legacy_builder import LegacyMagic
 from cordwood.records.record import TimestampType
-from cordwood.records.record_checks import PlainInspector
+from cordwood.records.record_checks import BatchFacts, PlainInspector
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.log.append_job import AppendJob
@@ -207,3 +208,50 @@ def test_job_of_a_sequence_gap_needs_no_records_to_be_rejected() -> None:
     log.finish_append(first, leader_epoch=0)
 
     assert log.finish_append(second, leader_epoch=0) == AppendResult(1, 1)
+
+
+class CountingInspector(PlainInspector):
+    """An inspector that counts its batches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inspected = 0
+
+    def inspect(self, batch: AnyBatch, *, limit: int = DEFAULT_LIMIT) -> BatchFacts:
+        self.inspected += 1
+        return super().inspect(batch, limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("data", "config", "inspected"),
+    (
+        (v2(), LogConfig(), 0),
+        (v2(Codec.LZ4), LogConfig(), 0),
+        (bytes(marker()), LogConfig(), 0),
+        (v2(), LogConfig(compression_type="zstd"), 1),
+        (v2(), LogConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME), 1),
+        (v2(offsets=(0, 2, 5)), LogConfig(), 1),
+    ),
+)
+def test_records_of_a_coordinator_are_not_read_again_if_they_are_stored_as_built(
+    data: bytes, config: LogConfig, inspected: int
+) -> None:
+    inspector, log = CountingInspector(), opened(config)
+
+    job = log.begin_append(bytearray(data), inspector=inspector, origin=AppendOrigin.COORDINATOR)
+    log.finish_append(job.run(), leader_epoch=4)
+
+    assert inspector.inspected == inspected
+    assert len(offsets(read(log, 0))) == 1
+
+
+def test_batch_of_a_coordinator_above_the_limit_is_rejected() -> None:
+    config = LogConfig(max_message_bytes=80)
+    log = opened(config)
+
+    job = log.begin_append(
+        bytearray(v2()), inspector=PlainInspector(), origin=AppendOrigin.COORDINATOR
+    )
+
+    with pytest.raises(MessageTooLargeError):
+        job.run()
