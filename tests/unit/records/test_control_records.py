@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.core.errors import BytesError, InvalidRecordError
 from cordwood.records.batch_builder import BatchFields
+from cordwood.records.batch_header import HEADER_SIZE
 from cordwood.records.compression import Codec
 from cordwood.records.control_records import (
     Control,
@@ -22,6 +23,7 @@ from cordwood.records.control_records import (
     control_type,
     control_value,
     read_control,
+    read_plain_marker,
 )
 from cordwood.records.record import Record, TimestampType
 from cordwood.records.record_batch import RecordBatch
@@ -166,3 +168,30 @@ def test_invalid_control_value_is_rejected(kind: int, value: bytes | None, probl
 def test_control_value_rejects_an_epoch_of_more_than_32_bits() -> None:
     with pytest.raises(BytesError, match="signed number of 32 bits"):
         control_value(EndTransaction(is_commit=True, coordinator_epoch=1 << 31))
+
+
+@pytest.mark.parametrize("is_commit", (True, False))
+@pytest.mark.parametrize("epoch", (-1, 0, 1 << 30))
+def test_plain_marker_is_read_as_its_record(epoch: int, *, is_commit: bool) -> None:
+    marker = EndTransaction(is_commit, epoch)
+    batch = control_batch(marker, MARKER, timestamp=1_000)
+
+    assert read_plain_marker(batch) == marker
+    assert read_control(next(RecordBatch(batch).records())) == marker
+
+
+@pytest.mark.parametrize("control", (LEADER_CHANGE, SnapshotFooter(), KRaftVersion(1)))
+def test_batch_of_another_form_is_not_a_plain_marker(control: Control) -> None:
+    assert read_plain_marker(control_batch(control, MARKER, timestamp=0)) is None
+
+
+def test_changed_marker_is_read_as_its_record_or_not_at_all() -> None:
+    """A change of one byte never leads to another marker than the record has."""
+    whole = control_batch(EndTransaction(is_commit=True, coordinator_epoch=9), MARKER, timestamp=0)
+    for at in range(HEADER_SIZE, len(whole)):
+        for bit in range(8):
+            changed = bytearray(whole)
+            changed[at] ^= 1 << bit
+            found = read_plain_marker(changed)
+            if found is not None:
+                assert found == read_control(next(RecordBatch(changed).records())), (at, bit)

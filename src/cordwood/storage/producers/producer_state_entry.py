@@ -10,7 +10,7 @@ from cordwood.core.binary import Buffer
 from cordwood.core.errors import InvalidRecordError
 from cordwood.core.types import NO_OFFSET, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP
 from cordwood.records.batch_header import BatchHeader
-from cordwood.records.control_records import EndTransaction, read_control
+from cordwood.records.control_records import EndTransaction, read_control, read_plain_marker
 from cordwood.records.record_batch import RecordBatch
 from cordwood.records.sequence import decrement_sequence
 
@@ -32,6 +32,9 @@ class ProducedBatch(NamedTuple):
         """Read the marker, if the batch has one; `data` begins with the whole batch."""
         if not (header.is_control and header.has_producer_id and header.record_count):
             return cls(header)
+        plain = read_plain_marker(data[: header.size])
+        if plain is not None:
+            return cls(header, plain)
         control = read_control(next(RecordBatch(data).records()))
         if not isinstance(control, EndTransaction):
             raise InvalidRecordError(
