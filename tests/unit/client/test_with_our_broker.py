@@ -10,7 +10,7 @@ import pytest
 
 from cordwood.client.aio import Admin, Consumer, Producer
 from cordwood.client.consumer.offset_fetcher import EARLIEST, LATEST
-from cordwood.client.network.runtime import ClientRuntime
+from cordwood.client.network.runtime import ClientRuntime, LoopTurn
 from cordwood.core.errors import (
     KafkaError,
     MessageTooLargeError,
@@ -20,6 +20,7 @@ from cordwood.core.errors import (
 from cordwood.core.settings import SettingSource
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.node import Node
+from cordwood.observability.exposition import expose
 from cordwood.records.compression import Codec
 from cordwood.testing.inline_runtime import inline_runtime
 from cordwood.testing.memory_files import MemoryFiles
@@ -34,10 +35,8 @@ GIVEN = {"log.dirs": "/logs", "listeners": "PLAINTEXT://127.0.0.1:0"}
 
 
 @asynccontextmanager
-async def serving(
-    *, given: dict[str, str] = GIVEN, tls: ssl.SSLContext | None = None, **topics: int
-) -> AsyncIterator[str]:
-    """Yield the address of our broker with topics of these partition counts."""
+async def running(given: dict[str, str]) -> AsyncIterator[Node]:
+    """Yield our broker."""
     clock = SystemClock()
     virtual = VirtualClock(clock.now_ms())
     scheduler = LoopScheduler(asyncio.get_running_loop(), clock)
@@ -52,14 +51,48 @@ async def serving(
     )
     node = Node([SettingSource("test", given)], runtime)
     await node.start()
-    ((host, port),) = node.addresses.values()
     try:
+        yield node
+    finally:
+        await node.stop()
+
+
+@asynccontextmanager
+async def serving(
+    *, given: dict[str, str] = GIVEN, tls: ssl.SSLContext | None = None, **topics: int
+) -> AsyncIterator[str]:
+    """Yield the address of our broker with topics of these partition counts."""
+    async with running(given) as node:
+        ((host, port),) = node.addresses.values()
         async with Admin(f"{host}:{port}", tls=tls) as admin:
             for name, partitions in topics.items():
                 await admin.create_topic(name, partitions=partitions)
         yield f"{host}:{port}"
-    finally:
-        await node.stop()
+
+
+def sessions(node: Node) -> str:
+    """Return the metric of the fetch sessions."""
+    lines = "".join(expose(node.metrics)).splitlines()
+    return next(line for line in lines if line.startswith("cordwood_fetch_sessions "))
+
+
+def test_closed_consumer_leaves_no_fetch_session() -> None:
+    """K-D6: a closed consumer left its session to the broker, until that evicted it."""
+
+    async def scene() -> tuple[str, str]:
+        async with running(GIVEN) as node:
+            address = str(node.addresses["PLAINTEXT"])
+            async with Admin(address) as admin:
+                await admin.create_topic("t")
+            async with Producer(address) as producer, reader(address) as consumer:
+                await producer.send("t", b"a")
+                assert await values(consumer, 1) == [b"a"]
+                open_sessions = sessions(node)
+            for _ in range(1_000):
+                await LoopTurn()
+            return open_sessions, sessions(node)
+
+    assert run(scene()) == ("cordwood_fetch_sessions 1", "cordwood_fetch_sessions 0")
 
 
 def reader(address: str, **options: str) -> Consumer:

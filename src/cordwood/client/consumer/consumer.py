@@ -139,6 +139,8 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
             client, self._client = self._client, None
             if client is not None and self._wait is not None:
                 self._wait.close()
+                if self._fetcher is not None:
+                    self._fetcher.end_sessions()
                 await client.close()
 
     async def leave(self, *, leave_group: bool | None = None, timeout_ms: float = CLOSE_MS) -> None:

@@ -4,6 +4,7 @@
                 the broker does not use sessions
     epoch n     partitions that are new or changed since request n-1, and forgotten ones
     an error    closes the session; the next request opens another one
+    epoch -1    closes the session when the consumer is closed
 
 A partition that a response leaves out has not changed.
 """
@@ -24,6 +25,7 @@ from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.messages.fetch import FetchPartition, FetchTopic, ForgottenTopic
 
 _NO_SESSION: Final = 0
+_FINAL_EPOCH: Final = -1
 _ENDED_BY: Final = {
     error.code
     for error in (
@@ -79,6 +81,12 @@ class FetchSessionHandler:
         }
         self._targets = dict(targets)
         return FetchSessionRequest(self._id, self._epoch, _topics(changed), _forgotten(forgotten))
+
+    def last_request(self) -> FetchSessionRequest | None:
+        """Return the session fields that close the session; None if the broker has none."""
+        if self._id == _NO_SESSION:
+            return None
+        return FetchSessionRequest(self._id, _FINAL_EPOCH, [], [])
 
     def handle_response(self, session_id: int, error_code: int) -> bool:
         """Update the session from a response; False if the broker has closed the session."""

@@ -86,6 +86,16 @@ class Fetcher:
         if self._client.cluster.leader_of(*position.partition) not in self._busy:
             self._woken.set()
 
+    def end_sessions(self) -> None:
+        """Close the fetch sessions of all brokers (Java: `AbstractFetch.maybeCloseFetchSessions`).
+
+        The responses are not awaited: each would come after the fetch that waits now.
+        """
+        for leader, session in self._sessions.items():
+            last, connection = session.last_request(), self._client.ready(leader)
+            if last is not None and connection is not None:
+                connection.send_last(_fetch_request(self._settings, last))
+
     async def _run(self) -> None:
         while True:
             now_ms = self._runtime.now_ms()

@@ -123,6 +123,10 @@ class BrokerConnection(asyncio.BufferedProtocol):
         """Send a request that gets no response, once the write buffer has room."""
         while self._writable is not None:
             await asyncio.shield(self._writable)
+        self.send_last(request)
+
+    def send_last(self, request: Request) -> None:
+        """Send a request now whose response is not read, before the connection is closed."""
         version = self.version_of(type(request))
         self._write(self._in_flight.add(request, version, has_response=False)[1])
 

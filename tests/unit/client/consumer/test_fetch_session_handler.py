@@ -91,3 +91,11 @@ def test_other_errors_leave_the_session() -> None:
 
     assert session.handle_response(77, 3)
     assert session.request({A: AT_0, B: AT_0}).epoch == 2
+
+
+def test_session_is_closed_by_a_last_request() -> None:
+    session = opened()
+
+    assert session.last_request() == FetchSessionRequest(77, -1, [], [])
+    session.end()
+    assert session.last_request() is None
