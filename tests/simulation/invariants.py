@@ -80,7 +80,7 @@ class Invariants:
         incarnation = self._broker.incarnation
         if incarnation is None:
             return None
-        return next(incarnation.groups.shards(), None)
+        return incarnation.whole_group_shard()
 
     def _member_ids(self) -> list[str]:
         shard = self._shard()

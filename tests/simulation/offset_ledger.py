@@ -7,6 +7,9 @@
 A commit in a transaction counts once that is committed, at its place among the others. Requests
 may arrive twice and late, so an offset may go back by a request of its own client: that is asked
 for. No other client can move it back, because each begins at the offset that it has read.
+
+A member of a consumer group may commit any partition in its present epoch, as in Kafka, and keeps
+that epoch while it gives up others. So its repeated commit may come after one of the next owner.
 """
 
 from collections import defaultdict
@@ -42,12 +45,14 @@ class Commit:
 class OffsetLedger:
     """The commits of one group, by partition, in the order of their deliveries.
 
-    `is_fenced` if the group has members, so that it rejects the commits of former ones.
+    `is_fenced` if the group has members, so that it rejects the commits of former ones. With
+    `may_repeat` members have epochs of their own.
     """
 
-    def __init__(self, world: World, *, is_fenced: bool) -> None:
+    def __init__(self, world: World, *, is_fenced: bool, may_repeat: bool = False) -> None:
         self._world = world
         self._is_fenced = is_fenced
+        self._may_repeat = may_repeat
         self._commits = defaultdict[TopicPartition, list[Commit]](list)
         self._order = 0
 
@@ -113,10 +118,16 @@ class OffsetLedger:
             and each.ended <= commit.began
             and each.transaction is None
         ]
+        if self._may_repeat and any(_is_repeated(commit, each) for each in earlier):
+            return
         if earlier and earlier[-1].client != commit.client and earlier[-1].offset > commit.offset:
             self._world.violate(
                 COMMITTED, f"{partition}: {commit} after {earlier[-1]}, of another client"
             )
+
+
+def _is_repeated(commit: Commit, first: Commit) -> bool:
+    return (commit.client, commit.offset) == (first.client, first.offset)
 
 
 def _counts(commit: Commit, is_seen: Callable[[Transaction], bool | None]) -> bool:

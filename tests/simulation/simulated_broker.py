@@ -206,6 +206,12 @@ class Incarnation:
         name = TopicPartition(TopicName("__transaction_state"), PartitionId(0))
         self.transactions.elect(self._lead("transactions", self._broker.transaction_log, name))
 
+    def whole_group_shard(self) -> GroupShard | None:
+        """Return the shard of the groups, None if there is none, or if a long event changes it."""
+        context = self.groups._contexts.get(0)  # noqa: SLF001  only a check needs it
+        active = None if context is None else context.active
+        return None if active is None or active.long.is_paused else active.shard
+
     def resign(self, which: str) -> None:
         """Stop to coordinate groups, or transactions."""
         self._led[which].is_led = False

@@ -84,7 +84,10 @@ class Simulation:
             world, {each: self._broker.logs[each] for each in OUTPUTS}
         )
         self._offsets = {
-            each: OffsetLedger(world, is_fenced=each == GROUP) for each in (GROUP, SIMPLE_GROUP)
+            each: OffsetLedger(
+                world, is_fenced=each == GROUP, may_repeat=self.kind in {"consumer", "mixed"}
+            )
+            for each in (GROUP, SIMPLE_GROUP)
         }
         self._ownership = Ownership(world, may_restart=self.kind == "mixed")
         self._invariants = self._made_invariants()
