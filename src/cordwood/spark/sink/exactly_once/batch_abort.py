@@ -19,10 +19,12 @@ def abort_batch(
     prepared: PreparedBatch, *, batch: int, outcomes: Sequence[TaskOutcome]
 ) -> Steps[bool]:
     """Abort the transactions of a batch; return False if it is decided, so that they stay."""
-    driver = yield from close_intent(prepared.driver)
-    record = yield from read_record(prepared.plan.names)
-    if record is not None and record.done >= batch:
-        return False
+    driver = prepared.driver
+    if prepared.plan.has_record:
+        driver = yield from close_intent(driver)
+        record = yield from read_record(prepared.plan.names)
+        if record is not None and record.done >= batch:
+            return False
     handles = tuple(each.handle for each in outcomes if each.handle is not None)
     if handles:
         yield from ask(End(handles, commit=False))

@@ -79,17 +79,34 @@ def commit_batch(
     handles = tuple(record.handles(prepared.plan.names))
     aborted = yield from _abort_losers(prepared, memory, outcomes, handles)
     yield from _ensure_open(prepared, batch, handles)
-    yield from write_record(prepared.plan.names, prepared.driver, record=record)
+    if prepared.plan.has_record:
+        yield from write_record(prepared.plan.names, prepared.driver, record=record)
     answers = yield from ask(End(handles, commit=True))
     lost = [each for each in handles if answers[each].result is not EndResult.ENDED]
     if lost:
-        raise SparkError(
-            f"batch {batch} is decided, but {len(lost)} of {len(handles)} transactions cannot be"
-            f" committed ({answers[lost[0]].result} for {lost[0].transactional_id})",
-            remedy="restart the query: it writes lost rows again",
-        )
+        raise _lost(prepared, batch, handles=handles, result=answers[lost[0]].result)
     rows = sum(each.rows for each in outcomes)
     return CommittedBatch(rows=rows, is_skipped=bool(kinds & _SKIPS), aborted=aborted)
+
+
+def _lost(
+    prepared: PreparedBatch,
+    batch: int,
+    *,
+    handles: Sequence[TransactionHandle],
+    result: EndResult,
+) -> SparkError:
+    remedy = "restart the query: it writes lost rows again"
+    if not prepared.plan.has_record:
+        remedy = (
+            "a part of the rows is visible: set jobId in the next such write, so that another run"
+            " can finish it"
+        )
+    return SparkError(
+        f"batch {batch} is decided, but not all of its {len(handles)} transactions can be committed"
+        f" ({result})",
+        remedy=remedy,
+    )
 
 
 def _abort_losers(

@@ -46,6 +46,8 @@ class SinkPlan:
     names: SinkNames
     timeout_ms: int
     on_missing: OnMissingRecord = OnMissingRecord.FAIL
+    #: Whether decisions are recorded: a write that is never repeated needs none.
+    has_record: bool = True
 
 
 @dataclass(slots=True)
@@ -84,7 +86,7 @@ def prepare_batch(plan: SinkPlan, memory: DriverMemory) -> Steps[PreparedBatch]:
     driver = yield from ask(Fence(plan.names.driver, plan.timeout_ms))
     if memory.incarnation is None:
         memory.incarnation = Incarnation(driver.producer_id, driver.epoch)
-    record = yield from read_record(plan.names)
+    record = (yield from read_record(plan.names)) if plan.has_record else None
     if record is not None and not record.is_withdrawn and record != memory.resolved:
         driver, record = yield from resolve_record(plan, driver, record=record)
         memory.resolved = record

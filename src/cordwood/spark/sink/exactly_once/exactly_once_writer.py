@@ -34,7 +34,12 @@ from cordwood.spark.sink.exactly_once.batch_preparation import (
     prepare_batch,
 )
 from cordwood.spark.sink.exactly_once.sink_client import SinkClient, sink_client
-from cordwood.spark.sink.exactly_once.sink_identity import job_names, job_query_id, stream_names
+from cordwood.spark.sink.exactly_once.sink_identity import (
+    has_identity,
+    job_names,
+    job_query_id,
+    stream_names,
+)
 from cordwood.spark.sink.exactly_once.sink_names import SinkNames
 from cordwood.spark.sink.exactly_once.task_outcome import TaskOutcome
 from cordwood.spark.sink.exactly_once.task_transaction import BatchDigest, TaskTransaction
@@ -121,7 +126,8 @@ def make_stream_writer(options: SinkOptions) -> StreamWriter:
 def make_job_writer(options: SinkOptions) -> JobWriter:
     """Return a prepared writer."""
     names = job_names(options)
-    return JobWriter(options, prepare(options, names), job_query_id(options, names))
+    prepared = prepare(options, names, has_record=has_identity(options))
+    return JobWriter(options, prepared, job_query_id(options, names))
 
 
 def is_planning() -> bool:
@@ -133,9 +139,9 @@ def is_planning() -> bool:
     return _PLANNING in sys.argv[1:] or (spec is not None and spec.name == _PLANNING)
 
 
-def prepare(options: SinkOptions, names: SinkNames) -> PreparedBatch:
+def prepare(options: SinkOptions, names: SinkNames, *, has_record: bool = True) -> PreparedBatch:
     """Prepare a batch."""
-    client = _client(options, names)
+    client = _client(options, names, has_record=has_record)
     most_ms = client.max_timeout_ms()
     timeout_ms = options.transaction_timeout_ms or most_ms
     if timeout_ms > most_ms:
@@ -144,7 +150,12 @@ def prepare(options: SinkOptions, names: SinkNames) -> PreparedBatch:
             key="kafka.transaction.timeout.ms",
             remedy=f"set at most {most_ms}, or raise transaction.max.timeout.ms of the brokers",
         )
-    plan = SinkPlan(names=names, timeout_ms=timeout_ms, on_missing=options.on_missing)
+    plan = SinkPlan(
+        names=names,
+        timeout_ms=timeout_ms,
+        on_missing=options.on_missing,
+        has_record=has_record,
+    )
     prepared = client.run(prepare_batch(plan, client.driver_memory))
     if prepared.aborted:
         _say(f"cordwood: sink {names.sink}: {prepared.aborted} open transaction(s) aborted")
@@ -182,7 +193,7 @@ def commit_messages(
             " message",
             remedy="restart the query, which writes the batch again",
         )
-    client = _client(options, prepared.plan.names)
+    client = _client(options, prepared.plan.names, has_record=prepared.plan.has_record)
     client.run(commit_batch(prepared, client.commit_memory, batch=batch, outcomes=outcomes))
 
 
@@ -192,7 +203,7 @@ def abort_messages(
     """Abort the batch of these messages; without any, the next start finds its transactions."""
     prepared, outcomes = _read(messages)
     if prepared is not None:
-        client = _client(options, prepared.plan.names)
+        client = _client(options, prepared.plan.names, has_record=prepared.plan.has_record)
         client.run(abort_batch(prepared, batch=batch, outcomes=outcomes))
 
 
@@ -208,14 +219,14 @@ def _read(
     return (found[0].prepared if found else None), [each.outcome for each in found]
 
 
-def _client(options: SinkOptions, names: SinkNames) -> SinkClient:
-    if options.record_topic is None:
+def _client(options: SinkOptions, names: SinkNames, *, has_record: bool) -> SinkClient:
+    if has_record and options.record_topic is None:
         raise SettingError(
             "rows name their topics, so the intent record has no topic",
             key="recordTopic",
             remedy="set recordTopic to one of the topics, and keep it over restarts",
         )
-    return sink_client(options.producer, sink=names.sink, record_topic=options.record_topic)
+    return sink_client(options.producer, sink=names.sink, record_topic=options.record_topic or "")
 
 
 def _attempt() -> TaskContext:

@@ -3,7 +3,8 @@
     transactionalIdPrefix   the name itself
     checkpointLocation      cordwood-<query id>, where the file `metadata` has the id
     jobId                   cordwood-job-<job id>, for a batch write
-    none, in a batch write  cordwood-write-<random>: a program that is run again writes again
+    none, in a batch write  cordwood-write-<random>, without an intent record: a program that is run
+                            again writes again
 
 A name is never guessed for a stream: a restart with another name would not find what an earlier
 run has left.
@@ -45,6 +46,11 @@ def job_names(options: SinkOptions) -> SinkNames:
     if options.job_id is not None:
         return SinkNames(f"{_PREFIX}-job-{options.job_id}")
     return SinkNames(f"{_PREFIX}-write-{uuid4()}")
+
+
+def has_identity(options: SinkOptions) -> bool:
+    """Return whether a batch write has a name, by which another run finds its record."""
+    return options.job_id is not None or options.transactional_id_prefix is not None
 
 
 def job_query_id(options: SinkOptions, names: SinkNames) -> UUID:

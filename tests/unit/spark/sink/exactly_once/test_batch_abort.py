@@ -1,5 +1,7 @@
 """An abort leaves a decided batch alone."""
 
+from dataclasses import replace
+
 from cordwood.spark.sink.exactly_once.batch_abort import abort_batch
 from cordwood.spark.sink.exactly_once.intent_record import IntentRecord
 from tests.unit.spark.sink.exactly_once.scripted_brokers import (
@@ -24,6 +26,14 @@ def test_transactions_of_an_undecided_batch_are_aborted() -> None:
 
 def test_transactions_of_a_decided_batch_stay() -> None:
     assert aborted(record_of(5)) == (False, ["s-driver"])
+
+
+def test_write_without_a_record_is_aborted() -> None:
+    brokers, prepared = ScriptedBrokers(), prepared_with(None)
+    prepared = replace(prepared, plan=replace(prepared.plan, has_record=False))
+
+    assert brokers.run(abort_batch(prepared, batch=5, outcomes=TWO))
+    assert brokers.ended(commit=False) == ["s-40.2-10", "s-40.2-11"]
 
 
 def test_withdrawn_batch_is_not_decided() -> None:

@@ -49,6 +49,16 @@ def test_batch_is_decided_before_its_transactions_are_committed() -> None:
     assert rows == 6
 
 
+def test_write_without_a_record_commits_its_transactions() -> None:
+    brokers = ScriptedBrokers(open_ids=OPEN)
+    prepared = prepared_with(None)
+
+    commit(brokers, *TWO, prepared=replace(prepared, plan=replace(prepared.plan, has_record=False)))
+
+    assert brokers.record is None
+    assert brokers.ended(commit=True) == list(OPEN)
+
+
 def test_batch_that_was_skipped_is_not_decided_again() -> None:
     brokers = ScriptedBrokers(record_of(5))
 
@@ -115,7 +125,7 @@ def test_fenced_driver_decides_nothing() -> None:
 def test_transaction_that_is_lost_after_the_decision_is_an_error() -> None:
     brokers = ScriptedBrokers(open_ids=OPEN, ends={"s-40.2-11": EndResult.FENCED})
 
-    with pytest.raises(SparkError, match="batch 5 is decided, but 1 of 2 transactions"):
+    with pytest.raises(SparkError, match="batch 5 is decided, but not all of its 2 transactions"):
         commit(brokers, *TWO)
 
 

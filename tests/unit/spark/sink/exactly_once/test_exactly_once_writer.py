@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 import pyarrow as pa
 
-from cordwood.client.blocking import Consumer
+from cordwood.client.blocking import Admin, Consumer
 from cordwood.core.errors import SettingError, SparkError
 from cordwood.spark.sink.exactly_once import exactly_once_writer
 from cordwood.spark.sink.exactly_once.exactly_once_writer import (
@@ -176,6 +176,14 @@ def test_job_without_an_id_is_written_each_time(sink: Sink) -> None:
     assert sink.visible() == [b"a"] * 2
 
 
+def test_job_without_an_id_leaves_no_group(sink: Sink) -> None:
+    writer = make_job_writer(sink.options_of(is_stream=False))
+    writer.commit([sink.written(writer, b"a")])
+
+    with Admin(sink.kafka.bootstrap) as admin:
+        assert admin.list_groups() == []
+
+
 def test_timeout_above_the_brokers_is_refused_at_the_start(sink: Sink) -> None:
     options = sink.options_of(is_stream=False, **{"kafka.transaction.timeout.ms": "900001"})
 
@@ -184,7 +192,7 @@ def test_timeout_above_the_brokers_is_refused_at_the_start(sink: Sink) -> None:
 
 
 def test_sink_without_a_topic_needs_one_for_its_record(kafka: Kafka) -> None:
-    options = parse_sink_options({"kafka.bootstrap.servers": kafka.bootstrap})
+    options = parse_sink_options({"kafka.bootstrap.servers": kafka.bootstrap, "jobId": "j"})
 
     with pytest.raises(SettingError, match="set recordTopic"):
         make_job_writer(options)
