@@ -96,10 +96,27 @@ def header_field(at: int, mask: int = 1) -> Change:
     return change
 
 
-def wrong_count(log: DamagedLog) -> None:
-    """Change the record count of a batch, and make its checksum right again."""
+def wrong_count(count: int) -> Change:
+    """Return a change of the record count of a batch, whose checksum is made right again."""
+
+    def change(log: DamagedLog) -> None:
+        batch, name = log.batches(MIDDLE)[1], log.name(MIDDLE)
+        log.put(name, batch.position + 57, struct.pack(">i", count))
+        _seal(log, batch)
+
+    return change
+
+
+def wrong_records(log: DamagedLog) -> None:
+    """Overwrite the first record of a batch, and make its checksum right again."""
     batch, name = log.batches(MIDDLE)[1], log.name(MIDDLE)
-    log.put(name, batch.position + 57, struct.pack(">i", 7))
+    log.put(name, batch.position + 61, b"\xff" * 8)
+    _seal(log, batch)
+
+
+def _seal(log: DamagedLog, batch: BatchHeader) -> None:
+    """Write the checksum that a v2 batch has now."""
+    name = log.name(MIDDLE)
     data = log.files[name][batch.position + 21 : batch.end]
     log.put(name, batch.position + 17, struct.pack(">I", crc32c(data)))
 

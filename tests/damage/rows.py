@@ -49,6 +49,7 @@ from tests.damage.kinds import (
     unclean,
     value_bit,
     wrong_count,
+    wrong_records,
     zeroed_batch,
 )
 
@@ -75,7 +76,10 @@ def _log_kinds() -> Iterator[Kind]:
     yield Kind("magic of a batch: a bit", v2, header_field(16, 4))
     yield Kind("checksum of a batch: a bit", v2, header_field(17))
     yield Kind("unused attribute bit of a batch", v2, header_field(21, 0x40))
-    yield Kind("record count, with a right checksum", v2, wrong_count)
+    for name in (v2, "v2 zstd"):
+        yield Kind("record count too large, with a right checksum", name, wrong_count(7))
+        yield Kind("record count too small, with a right checksum", name, wrong_count(2))
+        yield Kind("unreadable records, with a right checksum", name, wrong_records)
     yield Kind("a batch of zeros", v2, zeroed_batch)
     yield Kind("garbage behind a closed segment", v2, garbage_behind(MIDDLE))
     yield Kind("garbage behind the active segment", v2, garbage_behind(LAST))

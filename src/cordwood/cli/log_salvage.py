@@ -7,6 +7,7 @@ import typer
 
 from cordwood.cli.arguments import absolute_path
 from cordwood.cli.exit_codes import FOUND_WRONG
+from cordwood.cli.kernel_warmup import warm_kernels_for
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_output
 
@@ -42,15 +43,17 @@ def salvage(
     """Copy the readable records of a damaged partition, and list every lost offset."""
     from cordwood.core.ports import Ports  # noqa: PLC0415  # help needs none of it
     from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # as above
+    from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # as above
     from cordwood.workbench.salvage import salvage as work  # noqa: PLC0415  # as above
 
     path, target = absolute_path(source), absolute_path(out)
     name = None if partition is None else parse_partition(partition)
     total = sum(each.stat().st_size for each in Path(path).glob("*.log*") if each.is_file())
     ports = Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom())
+    warm_kernels_for(total)
     # Each file is read twice: scanned, and copied.
     with show_progress(2 * total) as advance:
-        options = work.SalvageOptions(on_bytes=advance)
+        options = work.SalvageOptions(checker=batch_checker(), on_bytes=advance)
         report = work.salvage(ports, path, out=target, partition=name, options=options)
     print_output(report.to_json() if as_json else _text(report))
     if not report.is_whole:

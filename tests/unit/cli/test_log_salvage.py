@@ -50,7 +50,7 @@ def test_salvage_lists_lost_offsets_and_ends_with_1(
         f"lost: offset 4: unreadable records ({path}, position 117)",
         f"lost: offset 8: {lines[2].split(': ', 2)[2]}",
         (
-            "doubtful: offsets 5 to 7: read from a batch with a wrong checksum "
+            "doubtful: offsets 5 to 7: read one by one from a damaged batch "
             f"({path}, position 117)"
         ),
     ]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from cordwood.core.ports import Ports
 from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_checks import PlainBatchChecker
 from cordwood.records.batch_header import BatchHeader, read_header
 from cordwood.records.compression import Codec
 from cordwood.records.control_records import EndTransaction, control_batch
@@ -66,7 +67,7 @@ def headed(data: bytes) -> BatchHeader:
 
 
 def found_in(data: bytes) -> list[Piece]:
-    return list(scan_file(window_of(data)))
+    return list(scan_file(window_of(data), PlainBatchChecker()))
 
 
 def chain_of(

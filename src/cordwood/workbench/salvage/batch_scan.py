@@ -1,6 +1,7 @@
 """Scan of a damaged log file: its whole batches, its repaired batches, and its damaged ranges.
 
-A batch is whole if its checksum is valid. Where no whole batch begins, the scan searches for the
+A batch is whole if its checksum is valid; with a checker of records, only if these can be read too
+(`readable_batches`). Where no whole batch begins, the scan searches for the
 next one: first at the end that the damaged batch claims, then at every byte. The range before it is
 one damaged batch, which is repaired if its checksum allows:
 
@@ -24,6 +25,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.core.binary import INT32_MAX, Buffer, crc32, crc32c
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
+from cordwood.records.batch_checks import BatchChecker
 from cordwood.records.batch_header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.batch_location import BatchLocation
 from cordwood.records.batch_stream import PREFIX_SIZE, batch_at
@@ -33,6 +35,12 @@ from cordwood.records.record_batch import CRC_START, HEADER_SIZE, MAGIC
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.workbench.file_window import WINDOW_BYTES, FileWindow
 from cordwood.workbench.salvage.bit_errors import CASTAGNOLI, IEEE, find_wrong_bit, is_checksum_bit
+from cordwood.workbench.salvage.readable_batches import (
+    ReadableBatches,
+    fault_of,
+    rebuild_readable,
+    with_right_count,
+)
 from cordwood.workbench.salvage.record_rebuild import RebuiltBatch, rebuild_batch
 
 #: The limit of the bytes whose checksum a search computes: these, and some for each byte passed.
@@ -105,19 +113,17 @@ class _EndOfDamage(NamedTuple):
     has_skipped: bool = False
 
 
-def scan_file(window: FileWindow) -> Iterator[Piece]:
-    """Yield the whole batches and the damaged ranges of a file, in order."""
+def scan_file(window: FileWindow, checker: BatchChecker | None = None) -> Iterator[Piece]:
+    """Yield the whole batches and the damaged ranges of a file, in order.
+
+    With a checker, the records of every batch are read, and those of a whole batch are readable.
+    """
     position = 0
     floors = (0, 0)
     is_led = True
+    readable = None if checker is None else ReadableBatches(window, checker)
     while position < window.end:
-        try:
-            piece: Piece = whole_batch(window, position)
-        except CorruptMessageError as error:
-            end = _end_of_damage(window, position, floors[0])
-            piece = _repair(window, position, end.position) or _damage(
-                window, position, end, why=error
-            )
+        piece = _piece_at(window, position, floors[0], readable)
         yield piece
         if isinstance(piece, WholeBatch):
             position += piece.header.size
@@ -128,9 +134,48 @@ def scan_file(window: FileWindow) -> Iterator[Piece]:
             is_led = is_led and not piece.was_searched
 
 
+def _piece_at(
+    window: FileWindow, position: int, floor: int, readable: ReadableBatches | None
+) -> Piece:
+    """Return the batch at a position, or the damaged range that begins there."""
+    if readable is not None and readable.has(position):
+        header = read_header(window.view(position, LARGEST_HEADER), position=position)
+        assert header is not None, "a whole batch has a whole header"
+        return _with_marker(window, header)
+    try:
+        piece = whole_batch(window, position)
+    except CorruptMessageError as error:
+        end = _end_of_damage(window, position, floor)
+        return _repair(window, position, end.position) or _damage(window, position, end, why=error)
+    return piece if readable is None else _readable(window, piece)
+
+
+def _readable(window: FileWindow, piece: WholeBatch) -> Piece:
+    """Return a batch with a right checksum, with a right record count, or as damage."""
+    header = piece.header
+    data = bytes(window.view(header.position, header.size))
+    batch = batch_at(data, 0)
+    assert batch is not None, "a whole batch is whole"
+    fault = fault_of(batch)
+    if fault is None:
+        return piece
+    mended = with_right_count(data)
+    if mended is not None:
+        repair = f"record count (was {header.record_count})"
+        repaired = _check_repair(mended, header.position, (repair,))
+        if repaired is not None:
+            return repaired
+    why = f"{fault}, although the checksum is right"
+    return DamagedRange(header.position, header.end, why, header, rebuild_readable(data, header))
+
+
 def whole_batch(window: FileWindow, position: int) -> WholeBatch:
-    """Return the batch at a position; CorruptMessageError unless it is whole."""
-    header = _whole_at(window, position)
+    """Return the batch at a position; CorruptMessageError unless its checksum is right."""
+    return _with_marker(window, _whole_at(window, position))
+
+
+def _with_marker(window: FileWindow, header: BatchHeader) -> WholeBatch:
+    position = header.position
     if not header.is_control:
         return WholeBatch(header)
     return WholeBatch(header, marker=_marker(header, window.view(position, header.size)))

@@ -1,4 +1,6 @@
-"""Rebuild of a damaged, uncompressed v2 batch from the records that can still be parsed.
+"""Rebuild of a damaged v2 batch from the records that can still be parsed.
+
+A compressed batch is rebuilt only if its checksum is right; the caller decompresses it.
 
 The search starts at the first byte, and continues at every byte behind an unparsable one. It finds
 runs of records that are adjacent in bytes and, if the batch is dense, consecutive in offsets. The
@@ -54,11 +56,18 @@ class _RecordRun(NamedTuple):
     records: list[V2Record]
 
 
-def rebuild_batch(data: memoryview, header: BatchHeader) -> RebuiltBatch | None:
-    """Return the readable records of the batch at the start of `data`, None if there are none."""
-    if header.magic != MAGIC or not _is_credible(header):
+def rebuild_batch(
+    data: memoryview, header: BatchHeader, *, payload: bytes | None = None
+) -> RebuiltBatch | None:
+    """Return the readable records of the batch at the start of `data`, None if there are none.
+
+    `payload` are its decompressed records, if it has a right checksum.
+    """
+    is_plain = payload is not None or header.codec_id == Codec.NONE
+    if header.magic != MAGIC or not is_plain or not _is_credible(header):
         return None
-    payload = bytes(data[HEADER_SIZE : header.size])
+    if payload is None:
+        payload = bytes(data[HEADER_SIZE : header.size])
     delta = header.last_offset - header.base_offset
     is_stamped = header.attributes & LOG_APPEND_TIME_BIT
     builder = BatchBuilder(
@@ -90,11 +99,21 @@ def readable_records(payload: bytes, limits: RecordLimits) -> Iterator[V2Record]
         yield from run.records
 
 
+def count_records(payload: bytes, last_delta: int) -> int | None:
+    """Return the number of records that fill the bytes in the order of offsets, else None."""
+    at = lowest = count = 0
+    while at < len(payload):
+        record = _record_at(payload, at, (lowest, last_delta))
+        if record is None:
+            return None
+        at, lowest, count = record.end, record.offset_delta + 1, count + 1
+    return count
+
+
 def _is_credible(header: BatchHeader) -> bool:
-    """Return whether the header is possible for an uncompressed batch that is not a control one."""
+    """Return whether the header is possible for a batch that is not a control one."""
     return (
         header.attributes & ~_KNOWN_BITS == 0
-        and header.codec_id == Codec.NONE
         and not header.attributes & CONTROL_BIT
         and 0 <= header.base_offset <= header.last_offset <= INT64_MAX
         and header.last_offset - header.base_offset <= INT32_MAX

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from cordwood.core.errors import InvalidTopicError, LogDirectoryError
 from cordwood.core.ports import Files, Ports
 from cordwood.core.types import TopicPartition
+from cordwood.records.batch_checks import BatchChecker, PlainBatchChecker
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import exists
 from cordwood.storage.log.log_loader import LogPlace
@@ -61,9 +62,13 @@ from cordwood.workbench.salvage.transaction_evidence import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SalvageOptions:
-    """Options of a salvage: the config of the new log, and a callback for the bytes read."""
+    """Options of a salvage: the config of the new log, and a callback for the bytes read.
+
+    The checker decides which batches a reader can use.
+    """
 
     config: LogConfig = field(default_factory=LogConfig)
+    checker: BatchChecker = field(default_factory=PlainBatchChecker)
     on_bytes: OnBytes = ignore_bytes
 
 
@@ -105,7 +110,7 @@ def salvage(
     known = side_file_facts(files, source, partition=partition)
     windows = SourceWindows(files, options.on_bytes)
     try:
-        contents = _read_files(windows, source, found, known)
+        contents = _read_files(windows, source, found, known, checker=options.checker)
         cleaned_to = _cleaned_to(contents.runs, known.cleaned_to)
         merged = merge_runs(contents.runs, windows, cleaned_to=cleaned_to)
         if not merged.runs:
@@ -180,7 +185,12 @@ def _target(files: Files, source: str, out: str, partition: TopicPartition) -> s
 
 
 def _read_files(
-    windows: SourceWindows, source: str, found: list[SourceFile], known: SideFileFacts
+    windows: SourceWindows,
+    source: str,
+    found: list[SourceFile],
+    known: SideFileFacts,
+    *,
+    checker: BatchChecker,
 ) -> _Contents:
     """Read the files, without the segments that an undamaged `.swap` file was about to replace."""
     contents = _Contents([], [], [], [])
@@ -192,7 +202,7 @@ def _read_files(
             continue
         path = f"{source}/{file.name}"
         bounds = FileBounds(file.base, _following(file, bases, following), known.marks)
-        chain = _read_chain(windows, path, bounds, known)
+        chain = _read_chain(windows, path, bounds, known, checker=checker)
         if file.rank == 0 and chain.batches and not chain.damages and file.base is not None:
             first = min(file.base, covered.start) if covered else file.base
             covered = range(first, max(covered.stop, chain.batches[-1].next_offset))
@@ -219,11 +229,16 @@ def _following(
 
 
 def _read_chain(
-    windows: SourceWindows, path: str, bounds: FileBounds, known: SideFileFacts
+    windows: SourceWindows,
+    path: str,
+    bounds: FileBounds,
+    known: SideFileFacts,
+    *,
+    checker: BatchChecker,
 ) -> BatchChain:
     """Read one file."""
     window = windows.window(path)
-    pieces = scan_file(window)
+    pieces = scan_file(window, checker)
     return build_chain(path, pieces, window=window, bounds=bounds, epoch_for=known.epochs.epoch_for)
 
 

@@ -19,7 +19,7 @@ from cordwood.workbench.salvage.transaction_ends import DoubtfulRecords, Rebuilt
 
 MISSING: Final = "in no file"
 UNREADABLE: Final = "unreadable records"
-WRONG_CHECKSUM: Final = "read from a batch with a wrong checksum"
+DAMAGED_BATCH: Final = "read one by one from a damaged batch"
 FOUND_BY_SEARCH: Final = "found by a search in a damaged range, perhaps inside of a record"
 
 
@@ -164,7 +164,7 @@ def _doubtful_inside(batch: SalvagedBatch) -> Iterator[ReportedOffsets]:
     place = batch.file, batch.header.position
     if batch.offsets is not None:
         for first, last in consecutive_ranges(batch.offsets):
-            yield ReportedOffsets(first, last, WRONG_CHECKSUM, *place)
+            yield ReportedOffsets(first, last, DAMAGED_BATCH, *place)
     elif batch.is_doubtful:
         yield ReportedOffsets(batch.offset, batch.last_offset, FOUND_BY_SEARCH, *place)
 

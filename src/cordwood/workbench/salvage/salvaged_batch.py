@@ -3,7 +3,7 @@
     LED        the sizes of the batches before it lead to it
     CONFIRMED  a search found it; the sizes from it on lead to the end of the file, and its offsets
                join those of a neighbour or of the next file
-    REBUILT    its records were parsed from a batch with a wrong checksum
+    REBUILT    its records were parsed from a batch that is damaged
     FOUND      a search found it in a damaged range; it may be the value of a damaged record
 
 REBUILT and FOUND batches are doubtful.

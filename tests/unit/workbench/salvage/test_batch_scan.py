@@ -182,3 +182,27 @@ def test_end_that_a_search_has_found_is_marked() -> None:
         for piece in found_in(data)
         if isinstance(piece, DamagedRange)
     ] == [False, True]
+
+
+def unreadable(at: int, data: bytes) -> bytes:
+    """Return a batch with other bytes at a place, and a right checksum."""
+    out = THREE[1][:at] + data + THREE[1][at + len(data) :]
+    return out[:17] + crc32c(out[21:]).to_bytes(4) + out[21:]
+
+
+def test_batch_with_a_wrong_count_and_a_right_checksum_is_mended() -> None:
+    (_, piece, _) = found_in(THREE[0] + unreadable(57, b"\0\0\0\7") + THREE[2])
+
+    assert isinstance(piece, WholeBatch)
+    assert (piece.mended, piece.repairs) == (THREE[1], ("record count (was 7)",))
+
+
+def test_batch_with_unreadable_records_and_a_right_checksum_is_damage() -> None:
+    (_, piece, after) = found_in(THREE[0] + unreadable(61, b"\xff\xff") + THREE[2])
+
+    assert isinstance(piece, DamagedRange)
+    assert piece.why.endswith("although the checksum is right")
+    assert piece.rebuilt is not None
+    assert piece.rebuilt.offsets == (5, 6, 7)
+    assert not piece.hides_more
+    assert isinstance(after, WholeBatch)
