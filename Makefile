@@ -100,6 +100,7 @@ bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which 
 bench-spark: $(INSTALLED) $(PEERS) ## figures beside Spark's own connector, which Maven fetches, into build/bench.json
 	@scripts/setup-interop
 	@$(PY) -m benchmarks.spark.throughput --full
+	@$(PY) -m benchmarks.spark.streams --full
 	@$(PY) -m benchmarks.spark.compaction --full
 
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone

@@ -1,6 +1,7 @@
 """A session of Spark that answers questions with what they took: a JSON line in, a JSON line out.
 
-    session.py FORMAT [JARS]      FORMAT is `cordwood` or `kafka`, whose jars are then given
+    session.py FORMAT [JARS] [NAME=VALUE]      FORMAT is `cordwood` or `kafka`, whose jars are then
+                                               given; settings of the session have an equals sign
 
 Spark's own connector wants a pyspark of its own version, so each side is a process with a Python of
 its own. Both run the same lines: only the name of the format differs, and what one side alone has.
@@ -12,6 +13,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, TypedDict
 
@@ -20,17 +23,37 @@ from pyspark.sql import DataFrame, SparkSession
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
+#: Batches in which caches and code are still cold.
+_FIRST_BATCHES = 5
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Question(TypedDict, total=False):
-    """A question to the session; `options` are the format's own, `table` is a new folder."""
+    """A question to the session; `options` are the format's own, `table` is a new folder.
+
+    `manager` is the class of the checkpoint manager of a stream, if it is not Spark's default.
+    """
 
     ask: str
     options: dict[str, str]
     rows: int
     value_bytes: int
     table: str
+    manager: str
+
+
+class Durations(TypedDict):
+    """Times of a batch."""
+
+    triggerExecution: int
+
+
+class Progress(TypedDict):
+    """The progress of a batch, as Spark has it."""
+
+    numInputRows: int
+    durationMs: Durations
 
 
 class Answer(TypedDict):
@@ -51,8 +74,9 @@ def main() -> None:
     os.dup2(2, 1)
     os.setsid()  # by which its processes are known
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    name, *jars = sys.argv[1:]
-    spark = _session(jars)
+    name, *words = sys.argv[1:]
+    settings = [word for word in words if "=" in word]
+    spark = _session([word for word in words if "=" not in word], settings)
     if name == "cordwood":
         import cordwood.spark  # noqa: PLC0415  # the other side does not have it
 
@@ -67,7 +91,7 @@ def main() -> None:
     spark.stop()
 
 
-def _session(jars: list[str]) -> SparkSession:
+def _session(jars: list[str], settings: list[str]) -> SparkSession:
     builder = (
         SparkSession.builder.master("local[2]")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -80,6 +104,8 @@ def _session(jars: list[str]) -> SparkSession:
     )
     for each in jars:
         builder.config("spark.jars", each)
+    for each in settings:
+        builder.config(*each.split("=", 1))
     return builder.getOrCreate()
 
 
@@ -194,6 +220,32 @@ def compact(spark: SparkSession, _name: str, question: Question) -> int:
     return sum(each.counts.records_kept for each in certificates)
 
 
+def available_now(spark: SparkSession, name: str, question: Question) -> int:
+    """How many rows a stream has, up to the end that it finds."""
+    return sum(each["numInputRows"] for each in _streamed(spark, name, question))
+
+
+def micro_batch_ms(spark: SparkSession, name: str, question: Question) -> int:
+    """The median of the milliseconds of a batch, without the first ones."""
+    progress = _streamed(spark, name, question)
+    times = [each["durationMs"]["triggerExecution"] for each in progress if each["numInputRows"]]
+    return round(median(times[_FIRST_BATCHES:]))
+
+
+def _streamed(spark: SparkSession, name: str, question: Question) -> list[Progress]:
+    """Run a stream into nothing with Trigger.AvailableNow, and return its progress."""
+    if question.get("manager"):
+        spark.conf.set(_MANAGER, question["manager"])
+    else:
+        spark.conf.unset(_MANAGER)
+    frame = spark.readStream.format(name).options(**question["options"]).load()
+    with TemporaryDirectory() as folder:
+        writer = frame.writeStream.format("noop").option("checkpointLocation", folder)
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+    return [json.loads(each.json) for each in query.recentProgress]
+
+
 def _lengths(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     """Yield how long the values of a task are."""
     import pyarrow as pa  # noqa: PLC0415  # as above
@@ -208,6 +260,7 @@ _VERBS: dict[str, Verb] = {
     for verb in (
         *(rows, count, lengths, write, write_parquet),
         *(scan_count, scan_lengths, export, compact),
+        *(available_now, micro_batch_ms),
     )
 }
 

@@ -280,12 +280,17 @@ def _filled(broker: Peer, size: Size) -> list[Topic]:
             ("many", size.many, 100),
         ):
             admin.create_topic(name, partitions=PARTITIONS, configs=KEPT)
-            found.append(_fill(producer, name, records, value_bytes=value_bytes))
+            found.append(fill(producer, name, records, value_bytes=value_bytes))
     return found
 
 
-def _fill(
-    producer: "cordwood.Producer[Plain, Plain]", topic: str, records: int, *, value_bytes: int
+def fill(
+    producer: "cordwood.Producer[Plain, Plain]",
+    topic: str,
+    records: int,
+    *,
+    value_bytes: int,
+    partitions: int = PARTITIONS,
 ) -> Topic:
     """Send batches to one partition after the other, a record a millisecond."""
     whole = _BATCH_BYTES // (value_bytes + 20)
@@ -295,7 +300,7 @@ def _fill(
         raw = _records(count, value_bytes)
         time = _FIRST_MS + sent
         batch = EncodedRecords(raw, count, time, time + count - 1)
-        last.append(producer.send_batch(topic, batch, partition=sent // whole % PARTITIONS))
+        last.append(producer.send_batch(topic, batch, partition=sent // whole % partitions))
         sent, size = sent + count, size + len(raw)
     producer.flush()
     for each in last:
