@@ -143,13 +143,7 @@ def lookup_position(entries: DumpedEntries, offset: int) -> int:
 
 def ensure_sane_index(entries: DumpedEntries) -> None:
     """Raise DamagedFileError for an offset index that a broker would rebuild at startup."""
-    last = index_entry(entries, entries.count - 1)
-    if last.offset < entries.base_offset:
-        raise entries.damage_error(
-            "the last offset is below the base offset",
-            expected=f"at least {entries.base_offset}",
-            found=last.offset,
-        )
+    _ensure_last_offset(entries, index_entry(entries, entries.count - 1).offset)
     entries.ensure_whole()
 
 
@@ -163,13 +157,17 @@ def ensure_sane_time_index(entries: DumpedEntries) -> None:
                 expected=f"at least {first.timestamp}",
                 found=last.timestamp,
             )
-        if last.offset < entries.base_offset:
-            raise entries.damage_error(
-                "the last offset is below the base offset",
-                expected=f"at least {entries.base_offset}",
-                found=last.offset,
-            )
+        _ensure_last_offset(entries, last.offset)
     entries.ensure_whole()
+
+
+def _ensure_last_offset(entries: DumpedEntries, offset: int) -> None:
+    if offset < entries.base_offset:
+        raise entries.damage_error(
+            "the last offset is below the base offset",
+            expected=f"at least {entries.base_offset}",
+            found=offset,
+        )
 
 
 def aborted_entries(entries: DumpedEntries) -> Iterator[DumpedAbortedTxn]:

@@ -8,7 +8,7 @@ of cleaning too (`cleaning_outlook`).
 
 import json
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from cordwood.core.ports import Files
@@ -154,26 +154,22 @@ def _facts(segment: tuple[ReaderSegment, int | None], *, log_end: int) -> Segmen
 
 
 def _deleted_segment(deletion: SegmentDeletion) -> SegmentRetention:
-    base_offset, next_base, size, largest = deletion.segment
-    return SegmentRetention(
-        base_offset=base_offset,
-        end_offset=next_base,
-        size=size,
-        largest_timestamp=largest,
-        goes=deletion.reason.value,
-    )
+    return replace(_segment(deletion.segment), goes=deletion.reason.value)
 
 
 def _kept_segment(kept: KeptSegment) -> SegmentRetention:
-    base_offset, next_base, size, largest = kept.segment
-    return SegmentRetention(
-        base_offset=base_offset,
-        end_offset=next_base,
-        size=size,
-        largest_timestamp=largest,
+    return replace(
+        _segment(kept.segment),
         holds=tuple(hold.value for hold in kept.holds),
         until_ms=kept.until_ms,
         until_bytes=kept.until_bytes,
+    )
+
+
+def _segment(facts: SegmentFacts) -> SegmentRetention:
+    base_offset, next_base, size, largest = facts
+    return SegmentRetention(
+        base_offset=base_offset, end_offset=next_base, size=size, largest_timestamp=largest
     )
 
 
