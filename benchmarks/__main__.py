@@ -13,6 +13,8 @@ from benchmarks.micro import (
     fixture,
     protocol,
     records,
+    salvage,
+    segments,
     start,
     storage,
     switch_interval,
@@ -24,7 +26,7 @@ from cordwood.records.kernels import warm
 BENCHMARKS = (
     *(records, compression, protocol, storage, broker),
     *(fixture, clients, cleaning, compaction, long_polls, sizing, stalls),
-    *(switch_interval, workbench, start),
+    *(switch_interval, workbench, segments, salvage, start),
 )
 SIZE = 256 * 1024 * 1024
 
