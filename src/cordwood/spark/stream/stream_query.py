@@ -10,9 +10,11 @@ batch that Spark repeats is planned again from the two offsets.
 Spark calls from one thread, and makes no call when a query ends.
 """
 
+import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
+from typing import Final
 
 from cordwood.core.ports import Clock, Files
 from cordwood.core.types import TopicPartition
@@ -51,6 +53,8 @@ from cordwood.spark.stream.stream_progress import (
 )
 from cordwood.spark.stream.stream_report import ReportedFacts, report_json
 
+_log: Final = logging.getLogger("cordwood.spark.stream")
+
 
 class StreamQuery:
     """The state of a query between the calls of Spark."""
@@ -63,6 +67,7 @@ class StreamQuery:
         self._target: Offsets | None = None
         self._last_batch_ms: float | None = None
         self._view: SourceView | None = None
+        self._missing: set[TopicPartition] = set()
         self._end: StreamOffset | None = None
         self._plan: tuple[JsonObject, JsonObject, BatchPlan] | None = None
         self._group = (
@@ -81,6 +86,7 @@ class StreamQuery:
             self._group.commit(done.positions)
         view = self._view = self._sources.view(is_checked=done.is_initial)
         positions = self._positions(done, view)
+        self._report_missing(positions.kept)
         backlogs = self._backlogs(positions.readable, view)
         self._end = done._replace(positions={**done.positions, **positions.readable})
         now_ms = self._clock.monotonic_ms()
@@ -151,6 +157,12 @@ class StreamQuery:
         }
         readable = {each: found.readable[each] for each in visible}
         return StreamPositions(readable, {**found.kept, **hidden})
+
+    def _report_missing(self, kept: Offsets) -> None:
+        """Log each partition once that no source has and that the options let the query miss."""
+        for partition in sorted(set(kept).difference(self._missing)):
+            _log.warning("%s: no source has the partition; the query continues without", partition)
+        self._missing = set(kept)
 
     def _starts(self, view: SourceView) -> Offsets:
         options, extents = self._options.source, self._extents(view)

@@ -6,7 +6,6 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql.datasource import InputPartition
 
@@ -24,10 +23,8 @@ def test_split_is_read_by_a_pickled_reader(tmp_path: Path) -> None:
     (partition,) = reader.partitions()
 
     task, given = cloudpickle.loads(cloudpickle.dumps((reader, partition)))
-    assert list(task.read(given)) == [
-        pa.record_batch({"offset": [0]}),
-        pa.record_batch({"offset": [1]}),
-    ]
+    rows = [batch["offset"].to_pylist() for batch in task.read(given)]
+    assert sum(rows, start=list[int]()) == [0, 1]
 
 
 @pytest.mark.parametrize("partition", (SplitPartition([]), InputPartition(None)))

@@ -35,15 +35,18 @@ def test_positions_are_committed(kafka: "Kafka") -> None:
 def test_failed_commit_is_logged_and_counted_and_repeated_later(
     kafka: "Kafka", caplog: pytest.LogCaptureFixture
 ) -> None:
+    kafka.create_topic("t")
     clock = VirtualClock()
     group = GroupCommitter("lake", SourceOptions(servers=kafka.bootstrap), clock)
-    with caplog.at_level(logging.WARNING, "cordwood"):
-        group.commit({T0: 3})
+    with cordwood.Consumer(kafka.bootstrap, group="lake") as member:
+        member.subscribe(["t"])
+        while not member.assignment():
+            member.poll(timeout_ms=10)
+        with caplog.at_level(logging.WARNING, "cordwood"):
+            group.commit({T0: 3})
 
     assert group.failures == 1
-    assert "group 'lake': offsets are not committed" in caplog.text
-
-    kafka.create_topic("t")
+    assert "group 'lake': offsets are not committed: the name is taken" in caplog.text
     group.commit({T0: 3})
     assert committed(kafka) == {}
     clock.advance(seconds=31)

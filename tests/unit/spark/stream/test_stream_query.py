@@ -1,6 +1,7 @@
 """A query of a stream without Spark: batches, limits, targets and repeated batches."""
 
 import gc
+import logging
 import tracemalloc
 from pathlib import Path
 
@@ -183,6 +184,19 @@ def test_idle_query_holds_its_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
 
     assert sizes[2] - sizes[1] < 10_000, sizes
+
+
+def test_partition_that_may_vanish_is_reported_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_log(tmp_path, records(0, 4))
+    options = {"gap": "record", "gapTable": str(tmp_path / "gaps"), "subscribePattern": "t.*"}
+    query, start = query_of(tmp_path, None, **options), {"t": {"0": 4, "1": 7}}
+    with caplog.at_level(logging.WARNING, "cordwood"):
+        for _ in range(2):
+            assert query.latest(start, NO_LIMITS) is start
+
+    assert caplog.text.count("t-1: no source has the partition") == 1
 
 
 def test_gone_offsets_are_refused_before_a_batch_is_promised(tmp_path: Path) -> None:
