@@ -39,6 +39,14 @@ _SPARK_EXTRA: Final = frozenset({"pyspark", "deltalake", "pyiceberg", "fastavro"
 _PUSHES_FILTERS: Final = re.compile(
     r"^\s*spark\.sql\.python\.filterPushdown\.enabled[\s=:]+true\s*$", re.MULTILINE | re.IGNORECASE
 )
+#: Settings that save time per batch of a stream, with the parts of their lines.
+_STREAM_SETTINGS: Final = {
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+}
 _FREE_BYTES: Final = 1 << 30
 _DESCRIPTORS: Final = 10_000
 _JAVA_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
@@ -67,7 +75,7 @@ def run_checks(data: str) -> list[CheckResult]:
         *(check_wheel(name, _version(name)) for name in (*_REQUIRED, *_OPTIONAL)),
         check_kernels(is_warm=kernels.is_warm()),
         check_java(_java_version_output()),
-        *([] if _version("pyspark") is None else [check_filters(_spark_defaults())]),
+        *([] if _version("pyspark") is None else _check_spark_defaults(_spark_defaults())),
         check_disk(data, _free_bytes(data)),
         check_descriptors(resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
     ]
@@ -125,6 +133,26 @@ def check_filters(defaults: str) -> CheckResult:
     )
 
 
+def check_streams(defaults: str) -> CheckResult:
+    """Check whether Spark's defaults have the settings for short batches of streams."""
+    missing = [
+        f"{name}={value}"
+        for name, value in _STREAM_SETTINGS.items()
+        if re.search(rf"^\s*{re.escape(name)}[\s=:]+{re.escape(value)}\s*$", defaults, re.MULTILINE)
+        is None
+    ]
+    if not missing:
+        return CheckResult("Spark's streams", GOOD, "short batches")
+    return CheckResult(
+        "Spark's streams",
+        NOTE,
+        "each batch takes longer than it needs on local disks",
+        f"set {' and '.join(missing)}, the latter not for HDFS or S3"
+        if len(missing) > 1
+        else f"set {missing[0]}",
+    )
+
+
 def check_disk(path: str, free_bytes: int | None) -> CheckResult:
     """Check the free disk space; None means that the path is not writable."""
     if free_bytes is None:
@@ -162,6 +190,10 @@ def _java_version_output() -> str | None:
         [program, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=False
     )
     return done.stderr
+
+
+def _check_spark_defaults(defaults: str) -> list[CheckResult]:
+    return [check_filters(defaults), check_streams(defaults)]
 
 
 def _spark_defaults() -> str:

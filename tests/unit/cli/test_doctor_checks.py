@@ -66,6 +66,18 @@ def test_filters_are_pushed_down_if_sparks_defaults_enable_it(defaults: str, sta
     assert doctor_checks.check_filters(defaults).state == state
 
 
+def test_settings_for_short_batches_are_named_if_sparks_defaults_lack_them() -> None:
+    sockets = "spark.python.unix.domain.socket.enabled true"
+    manager = (
+        "spark.sql.streaming.checkpointFileManagerClass=org.apache.spark.sql.execution.streaming."
+        "checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+
+    assert doctor_checks.check_streams(f"{sockets}\n{manager}").state == GOOD
+    assert doctor_checks.check_streams(sockets).remedy == f"set {manager}"
+    assert "unix.domain.socket.enabled=true and spark" in doctor_checks.check_streams("").remedy
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("variable", ("SPARK_CONF_DIR", "SPARK_HOME"))
 def test_sparks_defaults_are_found_as_spark_finds_them(
