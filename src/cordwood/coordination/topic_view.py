@@ -31,6 +31,9 @@ class TopicView(Protocol):
     def names(self) -> Collection[str]:
         """Return the names of all topics, of which one is found as in a set."""
 
+    def changed(self, before: "TopicView") -> frozenset[str]:
+        """Return the names of those topics that were created, changed or deleted."""
+
 
 class Topics:
     """A view of given topics."""
@@ -52,6 +55,16 @@ class Topics:
 
     def names(self) -> Collection[str]:
         return self._by_name
+
+    def changed(self, before: TopicView) -> frozenset[str]:
+        return changed_among({*self.names(), *before.names()}, before, after=self)
+
+
+def changed_among(names: Iterable[str], before: TopicView, *, after: TopicView) -> frozenset[str]:
+    """Return those topics that differ in two views."""
+    if not before.names():
+        return frozenset(after.names())
+    return frozenset(each for each in names if before.by_name(each) != after.by_name(each))
 
 
 def existing_topics(names: Iterable[str], view: TopicView) -> list[TopicFacts]:

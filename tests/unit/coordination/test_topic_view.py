@@ -24,3 +24,12 @@ def test_unknown_topic_is_not_found() -> None:
 
 def test_existing_topics_are_those_of_the_view() -> None:
     assert existing_topics(["none", "orders"], Topics([ORDERS])) == [ORDERS]
+
+
+def test_created_changed_and_deleted_topics_have_changed() -> None:
+    other = TopicFacts("other", Uuid(bytes(15) + b"\2"), 1)
+    grown = ORDERS._replace(partitions=4)
+
+    assert Topics([ORDERS]).changed(Topics()) == {"orders"}
+    assert Topics([grown, other]).changed(Topics([ORDERS, other])) == {"orders"}
+    assert Topics().changed(Topics([ORDERS])) == {"orders"}

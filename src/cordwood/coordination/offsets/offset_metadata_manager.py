@@ -208,7 +208,9 @@ class OffsetMetadataManager:
 
     def on_topics(self, view: TopicView, now_ms: int) -> Outcome:
         """Take the topics of the cluster; delete the offsets of topics that it had before."""
-        self._deleted += deleted_topics(self._store.topics(), self._topics, after=view)
+        deleted = deleted_topics(view.changed(self._topics), self._topics, after=view)
+        known = self._store.topics() if deleted else ()
+        self._deleted += [each for each in deleted if each.name in known]
         self._topics = view
         return self._delete_part(now_ms) if self._deleted else Outcome()
 

@@ -9,7 +9,7 @@
 Several transactions can be pending on one partition.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
 from cordwood.coordination.offsets.committed_offset import CommittedOffset
@@ -87,7 +87,7 @@ class OffsetStore:
             pending = (each for each in opened if each not in known)
             yield from (GroupPartition(group_id, topic, each) for each in pending)
 
-    def topics(self) -> Iterable[str]:
+    def topics(self) -> Collection[str]:
         """Return the names of all topics that have an offset, also a pending one."""
         return dict.fromkeys(
             topic

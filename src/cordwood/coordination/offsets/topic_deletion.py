@@ -15,7 +15,8 @@ def deleted_topics(
     names: Iterable[str], before: TopicView, *, after: TopicView
 ) -> list[TopicFacts]:
     """Return those of the named topics that only the earlier view has."""
-    topics = map(before.by_name, names)
+    known = before.names()
+    topics = (before.by_name(each) for each in names if each in known)
     return [each for each in topics if each is not None and after.by_id(each.topic_id) is None]
 
 

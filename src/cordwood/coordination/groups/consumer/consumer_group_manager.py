@@ -32,10 +32,7 @@ from cordwood.coordination.groups.consumer.heartbeats import heartbeat
 from cordwood.coordination.groups.consumer.member_fencing import fence_members
 from cordwood.coordination.groups.consumer.member_timers import session_timer
 from cordwood.coordination.groups.consumer.topics.regex_resolution import RegexResolution
-from cordwood.coordination.groups.consumer.topics.topic_changes import (
-    changed_topics,
-    has_new_topics,
-)
+from cordwood.coordination.groups.consumer.topics.topic_changes import has_new_topics
 from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Outcome, Ticket, TimerKey
 from cordwood.coordination.topic_view import TopicView
@@ -188,18 +185,14 @@ class ConsumerGroupManager:
         state, before = self._state, self._state.view
         groups = self._groups()
         has_regexes = any(each.subscriptions.resolved for each in groups)
-        if before.version < 0 or not has_regexes or has_new_topics(before, view):
+        changed = view.changed(before)
+        if before.version < 0 or not has_regexes or has_new_topics(changed, before, after=view):
             state.regexes.topics_created_version = view.version
-        changed = changed_topics(
-            {name for each in groups for name in each.subscriptions.topic_names()},
-            before,
-            after=view,
-        )
-        for group in groups if changed else ():
-            if not changed.isdisjoint(group.subscriptions.topic_names()):
+        for group in groups:
+            if group.subscriptions.has_any(changed):
                 group.checked_epoch = None
         state.view = view
-        state.hashes.forget_deleted(view)
+        state.hashes.forget_deleted(changed, view)
 
     def take_due_resolutions(self) -> list[RegexResolution]:
         """Return the resolutions of regular expressions to run, each once."""

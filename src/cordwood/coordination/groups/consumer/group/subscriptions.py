@@ -71,6 +71,11 @@ class Subscriptions:
         """Return whether a member subscribes a topic."""
         return topic in self.names or any(topic in each.topics for each in self.resolved.values())
 
+    def has_any(self, topics: frozenset[str]) -> bool:
+        """Return whether a member subscribes one of some topics."""
+        subscribed = (self.names.keys(), *(each.topics for each in self.resolved.values()))
+        return any(not each.isdisjoint(topics) for each in subscribed)
+
     def of_member(self, member: ConsumerGroupMember) -> frozenset[str]:
         """Return the topics that a member subscribes."""
         resolved = self.resolved.get(member.topic_regex or "")

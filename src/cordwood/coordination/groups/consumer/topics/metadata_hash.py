@@ -59,9 +59,9 @@ class MetadataHashes:
             self._hashes[topic.name] = known
         return known[1]
 
-    def forget_deleted(self, view: TopicView) -> None:
-        """Forget topics that no longer exist."""
-        for each in tuple(self._hashes):
+    def forget_deleted(self, changed: frozenset[str], view: TopicView) -> None:
+        """Forget those of the changed topics that no longer exist."""
+        for each in self._hashes.keys() & changed:
             if view.by_name(each) is None:
                 del self._hashes[each]
 

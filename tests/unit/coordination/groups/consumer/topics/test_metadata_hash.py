@@ -46,7 +46,7 @@ def test_deleted_topics_are_forgotten() -> None:
     hashes = MetadataHashes()
     hashes.of_group(["foo", "bar"], Topics([FOO, BAR]))
 
-    hashes.forget_deleted(Topics([BAR]))
+    hashes.forget_deleted(frozenset({"foo", "bar", "other"}), Topics([BAR]))
 
     assert hashes.of_group(["foo"], Topics()) == 0
 
