@@ -9,7 +9,7 @@ from tests.simulation.world import World
 
 T = TypeVar("T")
 
-_LONGEST_MS: Final = 30.0
+_LONGEST_MS: Final = 200.0
 
 
 class LateWorker:

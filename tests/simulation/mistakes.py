@@ -261,7 +261,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = MappingProxyType(
         "transactions never time out": Mistake(_no_timeouts, frozenset({ENDS})),
         "events do not wait for a long event": Mistake(
             _replaced(LongEvents, "holds", lambda *_: False),
-            frozenset({OWNERSHIP, COMMITTED, ATOMICITY, KEPT, SOUND}),
+            frozenset({OWNERSHIP, COMMITTED, ATOMICITY, KEPT, CONVERGED, SERVED, SOUND}),
         ),
     }
 )

@@ -97,7 +97,7 @@ INPUT_ID: Final = Uuid(bytes(15) + b"\x01")
 _OUTPUT_ID: Final = Uuid(bytes(15) + b"\x02")
 _MARKER_FAILS: Final = 0.1
 _LONGEST_MARKER_MS: Final = 20.0
-_LONG_EVENTS: Final = 0.05
+_LONG_EVENTS: Final = 0.1
 
 
 class ProduceBatch(NamedTuple):
