@@ -6,7 +6,7 @@ is `cordwood/__main__.py`. Shared options and the session are in `cli.spark.job_
 
 import typer
 
-from cordwood.cli.spark import audit, compact, convert, export, read, replay, verify
+from cordwood.cli.spark import audit, checkpoint, compact, convert, export, read, replay, verify
 
 app = typer.Typer(help="Run Spark jobs over logs.", no_args_is_help=True)
 read.add_to(app)
@@ -16,6 +16,7 @@ convert.add_to(app)
 export.add_to(app)
 audit.add_to(app)
 replay.add_to(app)
+app.add_typer(checkpoint.app, name="checkpoint")
 
 
 @app.callback()
