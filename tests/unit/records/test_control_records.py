@@ -4,7 +4,6 @@ import pytest
 
 from cordwood.core.errors import BytesError, InvalidRecordError
 from cordwood.records.batch_builder import BatchFields
-from cordwood.records.batch_header import HEADER_SIZE
 from cordwood.records.compression import Codec
 from cordwood.records.control_records import (
     Control,
@@ -26,7 +25,7 @@ from cordwood.records.control_records import (
     read_plain_marker,
 )
 from cordwood.records.record import Record, TimestampType
-from cordwood.records.record_batch import RecordBatch
+from cordwood.records.record_batch import HEADER_SIZE, RecordBatch
 
 MARKER = BatchFields(base_offset=43, partition_leader_epoch=0, producer_id=7, producer_epoch=1)
 DIRECTORY = bytes(range(16))

@@ -45,7 +45,7 @@ def assign_homogeneous(spec: GroupSpec) -> GroupAssignment:
     for number, member_id in enumerate(member_ids):
         has_extra = extra > 0
         assigned = spec.members[member_id].assigned
-        owned = sorted(assigned.keys() & counts.keys(), key=places.__getitem__)
+        owned = sorted((each for each in assigned if each in counts), key=places.__getitem__)
         partitions = {each: assigned[each] for each in owned}
         kept = _keep(partitions, counts, quota=quota + has_extra)
         missing = kept.quota
