@@ -81,7 +81,13 @@ class KafkaPythonMember:
         return promise.result(PATIENCE_S)
 
     def _await_topic(self) -> None:
-        """Wait until the client knows the topic: it would join, and assign nothing, without it."""
+        """Wait until the client knows the topic: without it the client assigns nothing.
+
+        It would join again once it knows the topic, since its metadata has changed. The client
+        forgets such a join if `poll` returns between the assignment and the response to SyncGroup,
+        and sends no heartbeat any more: its `need_rejoin` looks at the metadata, which the
+        assignment has seen, and not at the join that is in flight.
+        """
         end_s = monotonic() + PATIENCE_S
         while not self.consumer.partitions_for_topic(self._topic):
             assert monotonic() < end_s, self._topic
