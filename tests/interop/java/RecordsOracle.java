@@ -1,11 +1,6 @@
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.BufferedReader;
 import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.io.OutputStream;
-import java.io.PrintStream;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -39,27 +34,19 @@ import org.apache.kafka.common.utils.ByteBufferOutputStream;
  * what differs between Kafka's versions is in Dialect, of which each version has its own.
  */
 public final class RecordsOracle {
-    private static final ObjectMapper JSON = new ObjectMapper();
-
     private RecordsOracle() {
     }
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream answers = System.out;
-        System.setOut(System.err);
-        BufferedReader questions = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = questions.readLine(); line != null; line = questions.readLine()) {
-            Map<String, Object> answer = new LinkedHashMap<>();
+        Questions.answer((question, answer) -> {
             try {
-                answer.put("answer", answer(JSON.readValue(line, Map.class)));
+                answer.put("answer", answer(question));
             } catch (Throwable error) {
                 answer.put("failed", error.toString());
                 answer.put("kind", error.getClass().getSimpleName());
                 answer.put("code", Errors.forException(Errors.maybeUnwrapException(error)).code());
             }
-            answers.write((JSON.writeValueAsString(answer) + "\n").getBytes(StandardCharsets.UTF_8));
-            answers.flush();
-        }
+        });
     }
 
     private static Object answer(Map<String, Object> question) throws Exception {

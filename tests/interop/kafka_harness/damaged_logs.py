@@ -1,47 +1,37 @@
-"""Kafka's log classes on damaged partitions, in one Java process: opened once each, and read."""
+"""Kafka's answers about the damaged partitions of the page of damage, and the healthy ones."""
 
-import json
-import subprocess
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Final, Self
+from typing import Self
 
 from tests.damage.healthy_logs import HEALTHY, HealthyLog
 from tests.damage.kinds import DamagedLog, Kind
 from tests.damage.outcomes import records_of, written
-from tests.interop.kafka_harness.jars import INTEROP, Jars
-from tests.interop.kafka_harness.patience import PATIENCE_S
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.opened_logs import OpenedLogs
 from tests.unit.storage.log_samples import NOW
-
-PROGRAM: Final = INTEROP / "java" / "DamagedLogs.java"
-CONFIG: Final = {"segment.index.bytes": "1200", "index.interval.bytes": "0"}
 
 
 class DamagedLogs:
-    """The process, and its answers about healthy logs."""
+    """Damaged logs before Kafka's log classes."""
 
     def __init__(self, jars: Jars) -> None:
-        command = jars.command("org.apache.kafka.storage.internals.log.UnifiedLog")
-        command[-1] = str(PROGRAM)
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+        self._opened = OpenedLogs(jars)
         self._healthy = cache(self._answer_healthy)
 
     def __enter__(self) -> Self:
+        self._opened.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        _pipe(self._process.stdin).close()
-        self._process.wait(PATIENCE_S)
-        _pipe(self._process.stdout).close()
+    def __exit__(self, *exit_arguments: object) -> None:
+        self._opened.__exit__(*exit_arguments)
 
     def answer(self, kind: Kind, folder: Path) -> dict[str, object]:
         """Return Kafka's answer about a damaged log, and of the healthy one what is compared."""
         healthy, damaged = kind.apply()
         expected = self._healthy(kind.log)
-        answer = self._ask(written(folder, damaged), _times(healthy))
+        answer = self._look(written(folder, damaged), healthy)
         offsets = [each[0] for each in _rows(expected["committed"])]
         return {**answer, "healthy_committed": offsets, "healthy_times": expected["times"]}
 
@@ -49,16 +39,19 @@ class DamagedLogs:
         healthy = HEALTHY[name]()
         whole = DamagedLog(dict(healthy.files), dict(healthy.beside), healthy.policy, {})
         with TemporaryDirectory() as folder:
-            return self._ask(written(Path(folder), whole), _times(healthy))
+            return self._look(written(Path(folder), whole), healthy)
 
-    def _ask(self, directory: Path, times: list[int]) -> dict[str, object]:
-        question = {"directory": str(directory), "config": CONFIG, "times": times}
-        stdin = _pipe(self._process.stdin)
-        stdin.write(json.dumps(question).encode() + b"\n")
-        stdin.flush()
-        line = _pipe(self._process.stdout).readline()
-        assert line, "Kafka's process has ended"
-        answer: dict[str, object] = json.loads(line)
+    def _look(self, directory: Path, healthy: HealthyLog) -> dict[str, object]:
+        """Return the answer, with the offset, the key and the value of each record alone."""
+        answer = self._opened.look(directory, _times(healthy), now_ms=NOW)
+        for name in ("uncommitted", "committed"):
+            if name in answer:
+                answer[name] = [
+                    [offset, key or "", value or ""]
+                    for offset, _, key, value, _ in _rows(answer[name])
+                ]
+        if "times" in answer:
+            answer["times"] = [each and each[1] for each in _rows(answer["times"])]
         return answer
 
 
@@ -71,8 +64,3 @@ def _times(healthy: HealthyLog) -> list[int]:
 def _rows(value: object) -> list[list[object]]:
     assert isinstance(value, list)
     return value
-
-
-def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    assert pipe is not None
-    return pipe

@@ -22,7 +22,7 @@ SOURCES: Final = (
     "Groups.java",
     "Members.java",
     "Messages.java",
-    "{version}/Dialect.java",
+    "Questions.java",
 )
 MAVEN_PATIENCE_S: Final = 200
 
@@ -88,10 +88,13 @@ def copy_jars(pom: Path, target: Path) -> None:
 
 
 def _sources(version: str) -> dict[str, str]:
-    """Our Java sources as this version wants them: Kafka 4.3 moved its record classes."""
+    """Our Java sources as this version wants them: Kafka 4.3 moved its record classes.
+
+    Programs for one version alone are in its folder.
+    """
     texts = {}
-    for source in SOURCES:
-        path = INTEROP / "java" / source.format(version=version)
+    folder = INTEROP / "java"
+    for path in (*(folder / name for name in SOURCES), *sorted((folder / version).glob("*.java"))):
         text = path.read_text()
         if version.startswith("kafka-3."):
             text = text.replace(".common.record.internal.", ".common.record.")

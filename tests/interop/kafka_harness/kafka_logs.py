@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
 
-from tests.interop.kafka_harness.jars import INTEROP, Jars
+from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import Json
 
-PROGRAM: Final = INTEROP / "java" / "KafkaLogs.java"
+PROGRAM: Final = "KafkaLogs"
 
 _CLEANER: Final[dict[str, Json]] = {"map_bytes": 1 << 20, "io_bytes": 1 << 20}
 
@@ -65,10 +65,9 @@ class KafkaLogs:
     def __init__(self, jars: Jars, folder: Path, options: Sequence[str] = ()) -> None:
         """Start it, with `options` of Java for measurements."""
         self.words = folder / "logs.txt"
-        command = jars.command("org.apache.kafka.storage.internals.log.UnifiedLog")
+        command = jars.command(PROGRAM)
         if options:
-            command = ["java", *options, "-cp", jars.class_path, ""]
-        command[-1] = str(PROGRAM)
+            command = ["java", *options, "-cp", jars.class_path, PROGRAM]
         with self.words.open("wb") as words:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words

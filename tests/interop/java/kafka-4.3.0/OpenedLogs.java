@@ -1,23 +1,19 @@
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.BufferedReader;
 import java.io.File;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
+import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.record.internal.ControlRecordType;
 import org.apache.kafka.common.record.internal.Record;
 import org.apache.kafka.common.record.internal.RecordBatch;
-import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.util.KafkaScheduler;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
@@ -29,26 +25,16 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 /**
- * Opens damaged partitions with Kafka's own classes, as its LogManager does after a start, and reads them as a consumer
- * does: one JSON object a line in, one out.
+ * Opens partitions with Kafka's own classes, as its LogManager does after a start, reads them as a consumer does, and
+ * closes them. Bytes of records travel as Latin-1.
  */
 @SuppressWarnings("unchecked")
-public final class DamagedLogs {
-    private static final ObjectMapper JSON = new ObjectMapper();
-
-    private DamagedLogs() {
+public final class OpenedLogs {
+    private OpenedLogs() {
     }
 
     public static void main(String[] none) throws Exception {
-        PrintStream answers = System.out;
-        System.setOut(System.err);
-        BufferedReader questions = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = questions.readLine(); line != null; line = questions.readLine()) {
-            Map<String, Object> answer = new LinkedHashMap<>();
-            look(JSON.readValue(line, Map.class), answer);
-            answers.write((JSON.writeValueAsString(answer) + "\n").getBytes(StandardCharsets.UTF_8));
-            answers.flush();
-        }
+        Questions.answer(OpenedLogs::look);
     }
 
     private static void look(Map<String, Object> question, Map<String, Object> answer) throws Exception {
@@ -59,21 +45,27 @@ public final class DamagedLogs {
         checkpointed(directory, "cleaner-offset-checkpoint", answer);
         Properties config = new Properties();
         config.putAll((Map<String, String>) question.get("config"));
+        long nowMs = ((Number) question.get("now_ms")).longValue();
         boolean isClean = new File(directory.getParentFile(), ".kafka_cleanshutdown").exists();
         KafkaScheduler scheduler = new KafkaScheduler(1);
         scheduler.startup();
         try (UnifiedLog log = UnifiedLog.create(directory, new LogConfig(config), logStart, recoveryPoint, scheduler,
-                new BrokerTopicStats(), Time.SYSTEM, 900_000, new ProducerStateManagerConfig(86_400_000, false),
-                600_000, new LogDirFailureChannel(10), isClean, Optional.empty())) {
+                new BrokerTopicStats(), new StandingClock(() -> nowMs), 900_000,
+                new ProducerStateManagerConfig(86_400_000, false), 600_000, new LogDirFailureChannel(10), isClean,
+                Optional.empty())) {
             log.updateHighWatermark(log.logEndOffset());
             answer.put("log_start", log.logStartOffset());
             answer.put("log_end", log.logEndOffset());
             answer.put("last_stable", log.lastStableOffset());
             answer.put("uncommitted", read(log, FetchIsolation.LOG_END, answer));
             answer.put("committed", read(log, FetchIsolation.TXN_COMMITTED, answer));
+            answer.put("aborted", log.collectAbortedTransactions(log.logStartOffset(), log.logEndOffset()).stream()
+                .map(each -> List.of(
+                    each.producerId(), each.firstOffset(), each.lastOffset(), each.lastStableOffset()))
+                .toList());
             answer.put("times", times(log, (List<Number>) question.get("times"), answer));
         } catch (Throwable thrown) {
-            answer.put("refused", words(thrown, directory));
+            answer.put("refused", words(thrown));
         } finally {
             scheduler.shutdown();
         }
@@ -86,20 +78,20 @@ public final class DamagedLogs {
                 new OffsetCheckpointFile(new File(directory.getParentFile(), name), new LogDirFailureChannel(10));
             return file.read().getOrDefault(UnifiedLog.parseTopicPartitionName(directory), 0L);
         } catch (Throwable thrown) {
-            answer.put(name, words(thrown, directory));
+            answer.put(name, words(thrown));
             return 0;
         }
     }
 
     private static List<List<Object>> read(UnifiedLog log, FetchIsolation isolation, Map<String, Object> answer) {
         List<List<Object>> found = new ArrayList<>();
-        Set<Long> aborting = new HashSet<>();
         long offset = log.logStartOffset();
         try {
             while (true) {
                 FetchDataInfo info = log.read(offset, 1 << 20, isolation, true);
                 List<FetchResponseData.AbortedTransaction> aborted =
                     new ArrayList<>(info.abortedTransactions.orElse(List.of()));
+                Set<Long> aborting = new HashSet<>();
                 long next = offset;
                 for (RecordBatch batch : info.records.batches()) {
                     batch.ensureValid();
@@ -112,7 +104,7 @@ public final class DamagedLogs {
                 offset = next;
             }
         } catch (Throwable thrown) {
-            answer.put("stopped_" + isolation.name().toLowerCase(), offset + ": " + words(thrown, null));
+            answer.put("stopped_" + isolation.name().toLowerCase(), offset + ": " + words(thrown));
             return found;
         }
     }
@@ -120,7 +112,12 @@ public final class DamagedLogs {
     private static void take(RecordBatch batch, long offset, List<FetchResponseData.AbortedTransaction> aborted,
             Set<Long> aborting, List<List<Object>> found, FetchIsolation isolation) {
         if (isolation == FetchIsolation.TXN_COMMITTED && batch.hasProducerId()) {
-            aborted.removeIf(each -> each.firstOffset() <= batch.lastOffset() && aborting.add(each.producerId()));
+            for (FetchResponseData.AbortedTransaction each : List.copyOf(aborted)) {
+                if (each.firstOffset() <= batch.lastOffset()) {
+                    aborting.add(each.producerId());
+                    aborted.remove(each);
+                }
+            }
             if (batch.isControlBatch() && isAbort(batch)) {
                 aborting.remove(batch.producerId());
             } else if (batch.isTransactional() && aborting.contains(batch.producerId())) {
@@ -132,7 +129,8 @@ public final class DamagedLogs {
         }
         for (Record record : batch) {
             if (record.offset() >= offset) {
-                found.add(List.of(record.offset(), text(record.key()), text(record.value())));
+                found.add(Arrays.asList(record.offset(), record.timestamp(), text(record.key()), text(record.value()),
+                    headers(record)));
             }
         }
     }
@@ -144,24 +142,34 @@ public final class DamagedLogs {
         return false;
     }
 
-    private static List<Long> times(UnifiedLog log, List<Number> asked, Map<String, Object> answer) {
-        List<Long> found = new ArrayList<>();
+    private static List<List<String>> headers(Record record) {
+        List<List<String>> found = new ArrayList<>();
+        for (Header header : record.headers()) {
+            byte[] value = header.value();
+            found.add(Arrays.asList(header.key(), value == null ? null : text(ByteBuffer.wrap(value))));
+        }
+        return found;
+    }
+
+    /** The timestamp and the offset that a lookup finds for each time; null where it finds none. */
+    private static List<List<Long>> times(UnifiedLog log, List<Number> asked, Map<String, Object> answer) {
+        List<List<Long>> found = new ArrayList<>();
         try {
             for (Number time : asked) {
                 found.add(log.fetchOffsetByTimestamp(time.longValue(), Optional.empty())
-                    .timestampAndOffsetOpt().map(each -> each.offset).orElse(-1L));
+                    .timestampAndOffsetOpt().map(each -> List.of(each.timestamp, each.offset)).orElse(null));
             }
         } catch (Throwable thrown) {
-            answer.put("stopped_times", words(thrown, null));
+            answer.put("stopped_times", words(thrown));
         }
         return found;
     }
 
     private static String text(ByteBuffer data) {
-        return data == null ? "" : StandardCharsets.ISO_8859_1.decode(data).toString();
+        return data == null ? null : StandardCharsets.ISO_8859_1.decode(data).toString();
     }
 
-    private static String words(Throwable thrown, File directory) {
+    private static String words(Throwable thrown) {
         String said = thrown.getClass().getSimpleName();
         return thrown.getCause() == null ? said : said + " of " + thrown.getCause().getClass().getSimpleName();
     }

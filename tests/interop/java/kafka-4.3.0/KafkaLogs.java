@@ -1,16 +1,10 @@
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.BufferedReader;
 import java.io.File;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Base64;
 import java.util.Deque;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -18,7 +12,6 @@ import java.util.concurrent.Delayed;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.utils.Time;
@@ -47,26 +40,21 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
  * hands to its scheduler is done after each call when it is to be done at once, and never when it is for later: files
  * that were deleted keep their names.
  */
-@SuppressWarnings("unchecked")
 public final class KafkaLogs {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final BrokerTopicStats STATS = new BrokerTopicStats();
     private static final Map<String, UnifiedLog> LOGS = new HashMap<>();
     private static final Deque<Runnable> SOON = new ArrayDeque<>();
+    private static final Time CLOCK = new StandingClock(() -> KafkaLogs.nowMs);
     private static long nowMs = 0;
 
     private KafkaLogs() {
     }
 
     public static void main(String[] none) throws Exception {
-        PrintStream answers = System.out;
-        System.setOut(System.err);
-        BufferedReader questions = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = questions.readLine(); line != null; line = questions.readLine()) {
-            Map<String, Object> answer = new LinkedHashMap<>();
+        Questions.answer((question, answer) -> {
             answer.put("code", 0);
             try {
-                answer(JSON.readValue(line, Map.class), answer);
+                answer(question, answer);
             } catch (Throwable thrown) {
                 Throwable error = thrown instanceof RecordValidationException invalid
                     ? invalid.invalidException() : thrown;
@@ -74,9 +62,7 @@ public final class KafkaLogs {
                 answer.put("words", error.toString());
                 error.printStackTrace();
             }
-            answers.write((JSON.writeValueAsString(answer) + "\n").getBytes(StandardCharsets.UTF_8));
-            answers.flush();
-        }
+        });
     }
 
     private static void answer(Map<String, Object> question, Map<String, Object> answer) throws Exception {
@@ -102,7 +88,7 @@ public final class KafkaLogs {
     private static UnifiedLog open(File directory, Map<String, Object> question) throws Exception {
         Map<?, ?> config = (Map<?, ?>) question.get("config");
         return UnifiedLog.create(directory, new LogConfig(config), number(question, "log_start"),
-            number(question, "recovery_point"), new Soon(), STATS, new Standing(), 900_000,
+            number(question, "recovery_point"), new Soon(), STATS, CLOCK, 900_000,
             new ProducerStateManagerConfig(86_400_000, false), 600_000, new LogDirFailureChannel(10),
             (Boolean) question.get("is_clean"), Optional.empty());
     }
@@ -211,9 +197,9 @@ public final class KafkaLogs {
 
     private static Cleaner cleaner(Map<String, Object> question) throws Exception {
         int ioBytes = (int) number(question, "io_bytes");
-        Throttler unbounded = new Throttler(Double.MAX_VALUE, 300, "cleaner-io", "bytes", new Standing());
+        Throttler unbounded = new Throttler(Double.MAX_VALUE, 300, "cleaner-io", "bytes", CLOCK);
         return new Cleaner(0, new SkimpyOffsetMap((int) number(question, "map_bytes")), ioBytes, ioBytes,
-            0.9, unbounded, new Standing(), partition -> { });
+            0.9, unbounded, CLOCK, partition -> { });
     }
 
     /** What Kafka decides of bounds, from the checkpoint of the last pass: a negative one if there is none. */
@@ -243,29 +229,6 @@ public final class KafkaLogs {
 
     private static long number(Map<String, Object> question, String name) {
         return ((Number) question.getOrDefault(name, 0)).longValue();
-    }
-
-    /** A clock that is set with every question. */
-    private static final class Standing implements Time {
-        @Override
-        public long milliseconds() {
-            return nowMs;
-        }
-
-        @Override
-        public long nanoseconds() {
-            return nowMs * 1_000_000;
-        }
-
-        @Override
-        public void sleep(long ms) {
-            throw new UnsupportedOperationException("nobody waits here");
-        }
-
-        @Override
-        public void waitObject(Object subject, Supplier<Boolean> condition, long deadlineMs) {
-            throw new UnsupportedOperationException("nobody waits here");
-        }
     }
 
     /** A scheduler that keeps what is to be done at once, and forgets the rest. */
