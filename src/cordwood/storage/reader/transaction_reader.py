@@ -46,10 +46,15 @@ class ReplayResult(NamedTuple):
 class TransactionReader:
     """Transactions for one read up to the log end at its start; results per segment are cached."""
 
-    __slots__ = ("_aborted", "_bases", "_reader", "_segments", "_undecided", "_walk", "log_end")
+    __slots__ = (
+        *("_aborted", "_bases", "_log_start", "_reader"),
+        *("_segments", "_undecided", "_walk", "log_end"),
+    )
 
     def __init__(self, reader: PartitionReader) -> None:
-        self.log_end = reader.offsets().log_end
+        bounds = reader.offsets()
+        self.log_end = bounds.log_end
+        self._log_start = bounds.log_start
         self._reader = reader
         self._segments = reader.list_segments()
         self._bases = [each.base_offset for each in self._segments]
@@ -60,8 +65,8 @@ class TransactionReader:
     def last_stable_offset(self, high_watermark: int | None = None) -> int:
         """Return the first offset of the oldest open transaction; the end without one.
 
-        The end is the high watermark, if it is given: a marker after it can be truncated, so it
-        decides nothing.
+        It is not below the log start, which may be inside of the transaction. The end is the high
+        watermark, if it is given: a marker after it can be truncated, so it decides nothing.
         """
         end = self.log_end if high_watermark is None else min(high_watermark, self.log_end)
         start, undecided = 0, _NONE
@@ -71,7 +76,8 @@ class TransactionReader:
                 start, undecided = offset, known
                 break
         replayed = self._replayed(start, end, undecided)
-        return min(replayed.undecided.values(), default=end)
+        stable = min(replayed.undecided.values(), default=end)
+        return max(stable, min(self._log_start, end))
 
     def aborted_between(self, first_offset: int, end_offset: int) -> tuple[AbortedTxn, ...]:
         """Return those with records between two offsets, in the order of their markers.

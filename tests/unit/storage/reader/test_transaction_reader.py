@@ -5,6 +5,7 @@ import pytest
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.files.file_names import SNAPSHOT, TXN_INDEX
 from cordwood.storage.log_config import LogConfig
+from cordwood.storage.reader.partition_reader import PartitionCheckpoints
 from cordwood.storage.reader.transaction_reader import TransactionLookahead, TransactionReader
 from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.storage.log_samples import DIRECTORY, batch, lead, marker, produced
@@ -150,6 +151,13 @@ def test_last_stable_offset_is_the_end_without_an_open_transaction() -> None:
     assert found.last_stable_offset() == 2
     assert found.log_end == 2
     assert found.aborted_between(0, 2) == ()
+
+
+def test_last_stable_offset_is_not_below_the_log_start() -> None:
+    found = TransactionReader(reader(written(), PartitionCheckpoints(log_start=14)))
+
+    assert found.last_stable_offset() == 14
+    assert found.last_stable_offset(14) == 14
 
 
 def test_snapshot_after_the_end_is_ignored() -> None:
