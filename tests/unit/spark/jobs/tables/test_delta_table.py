@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -20,6 +21,9 @@ from cordwood.spark.source.coverage import OffsetRange, PartitionDirectory
 from cordwood.spark.source.splits import Split
 from tests.unit.spark.jobs.export_samples import ORDERS, add, layout, split, write_log, written
 from tests.unit.storage.segment_samples import v2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.spark
 
@@ -147,15 +151,22 @@ def _other_split(logs: Path) -> Split:
 def test_concurrent_exports_of_two_topics_are_both_in_the_state(
     table: DeltaLakeTable, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The other export commits after this one has read the state, and before it writes."""
     add(table, logs, (0, 5))
-    outdated = DeltaTable(table.name)
     others = written(table, _other_split(logs), "others")
-    add(table, logs, (5, 10))
-    monkeypatch.setattr(table, "_table", iter([outdated, DeltaTable(table.name)]).__next__)
+    write = cast("Callable[..., None]", DeltaTable.create_write_transaction)
+
+    def write_after_the_other(*arguments: object, **named: object) -> None:
+        monkeypatch.setattr(DeltaTable, "create_write_transaction", write)
+        add(table, logs, (5, 10))
+        write(*arguments, **named)
+
+    monkeypatch.setattr(DeltaTable, "create_write_transaction", write_after_the_other)
 
     after = table.commit(others, layout())
 
     assert [each.end for each in after.exported.values()] == [10, 5]
+    assert table.state() == after
 
 
 def test_table_that_was_restored_during_an_export_rejects_its_commit(

@@ -2,6 +2,7 @@
 
 import pickle
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -17,6 +18,9 @@ from cordwood.spark.jobs.tables.iceberg_table import IcebergTable, open_catalog
 from cordwood.spark.jobs.tables.table_ledger import ExportedOffsets
 from tests.unit.spark.jobs.export_samples import ORDERS, add, layout, split, write_log, written
 from tests.unit.storage.segment_samples import marker, produced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.spark
 
@@ -193,13 +197,19 @@ def _set(tmp_path: Path, properties: dict[str, str]) -> None:
 def test_retries_of_the_table_do_not_repeat_an_export(
     table: IcebergTable, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The other export commits after this one has read the state, and before it commits."""
     add(table, logs, (0, 5))
-    _set(tmp_path, {"commit.retry.num-retries": "4"})
+    _set(tmp_path, {"commit.retry.num-retries": "4", "commit.retry.min-wait-ms": "1"})
     part = written(table, split(logs, 5, 10), "b")
-    outdated = _loaded(tmp_path)
-    add(table, logs, (5, 10))
-    loads = iter([outdated, outdated, _loaded(tmp_path)])
-    monkeypatch.setattr(table.catalog, "load_table", lambda name: next(loads))
+    commit = cast("Callable[..., None]", Table._do_commit)  # noqa: SLF001  # the last step
+
+    def commit_after_the_other(*arguments: object, **named: object) -> None:
+        monkeypatch.setattr(Table, "_do_commit", commit)
+        add(table, logs, (5, 10))
+        _set(tmp_path, {"commit.retry.num-retries": "4"})
+        commit(*arguments, **named)
+
+    monkeypatch.setattr(Table, "_do_commit", commit_after_the_other)
 
     with pytest.raises(TableError, match="offsets 5 to 9 of orders-0 would be duplicated"):
         table.commit(part, layout())
