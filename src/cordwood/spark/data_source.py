@@ -1,6 +1,7 @@
 """The data source of `format("cordwood")`, which Spark asks for readers and writers.
 
-It composes the packages `source`, `stream` and `sink`, so it lies above them.
+It composes the packages `source`, `stream` and `sink`, so it lies above them. Spark imports it in
+several short-lived processes, so it imports the sink where one is written.
 """
 
 import sys
@@ -18,7 +19,6 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from cordwood.core.errors import SettingError
-from cordwood.spark.sink.data_writer import make_writer, make_writer_of_stream
 from cordwood.spark.source import source_columns
 from cordwood.spark.source.batch_reader import CordwoodReader, FilteringReader
 from cordwood.spark.source.local_paths import parse_local_options
@@ -68,10 +68,14 @@ class CordwoodSource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: FBT001, N802  # as above
         """Return the writer of a batch; Spark calls it before and after the batch's tasks."""
+        from cordwood.spark.sink.data_writer import make_writer_of_stream  # noqa: PLC0415  # as below
+
         return make_writer_of_stream(self._given, schema, is_overwrite=overwrite)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001  # as Spark calls it
         """Return a writer; a sink has other options than the source."""
+        from cordwood.spark.sink.data_writer import make_writer  # noqa: PLC0415  # 0.3 s, not for reads
+
         return make_writer(self._given, schema, is_overwrite=overwrite)
 
     def _schema_options(self) -> SourceOptions:

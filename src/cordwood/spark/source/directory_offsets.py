@@ -24,7 +24,7 @@ from cordwood.spark.source.coverage import (
     PartitionDirectory,
     TopicIdentity,
 )
-from cordwood.spark.source.high_watermarks import HighWatermarks
+from cordwood.spark.source.high_watermarks import CountsOf, HighWatermarks
 from cordwood.spark.source.source_options import TopicChoice
 from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS, read_epoch_checkpoint
 from cordwood.storage.checkpoints.clean_shutdown_file import read_clean_shutdown
@@ -57,12 +57,13 @@ class DirectoryOffsetReader:
         topics: Collection[str] = (),
         is_committed: bool = False,
         is_to_log_end: bool = False,
+        counts_of: CountsOf | None = None,
     ) -> None:
         self._files = files
         self._paths = paths
         self._topics = topics
         self._is_committed = is_committed
-        self._watermarks = None if is_to_log_end else HighWatermarks(files)
+        self._watermarks = None if is_to_log_end else HighWatermarks(files, counts_of)
         self._log_ends: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
 
@@ -168,8 +169,12 @@ def find_directories(
     choice: TopicChoice,
     is_committed: bool,
     is_to_log_end: bool = False,
+    counts_of: CountsOf | None = None,
 ) -> DirectoryOffsetReader:
-    """Return the directories of the selected partitions under all paths."""
+    """Return the directories of the selected partitions under all paths.
+
+    `counts_of` replaces the replica counts that the metadata of a log directory have.
+    """
     found: dict[TopicPartition, str] = {}
     topics = set()
     for directory in _directories(files, paths):
@@ -185,7 +190,12 @@ def find_directories(
             )
         found[partition] = directory
     return DirectoryOffsetReader(
-        files, found, topics=topics, is_committed=is_committed, is_to_log_end=is_to_log_end
+        files,
+        found,
+        topics=topics,
+        is_committed=is_committed,
+        is_to_log_end=is_to_log_end,
+        counts_of=counts_of,
     )
 
 

@@ -12,8 +12,9 @@ is a few seconds old at most while a broker runs, so it is only too low. A file 
 directory, before the ends of the logs in it.
 """
 
+from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.ports import Files
@@ -26,16 +27,19 @@ from cordwood.storage.metadata.metadata_lookup import METADATA_LOG
 from cordwood.storage.metadata.replica_counts import ReplicaCounts, read_replica_counts
 from cordwood.storage.reader.path_resolution import partition_of
 
+#: Returns the replica counts of a log directory.
+CountsOf: TypeAlias = Callable[[str], ReplicaCounts]
+
 _ONE_REPLICA: Final = 1
 
 
 class HighWatermarks:
     """The high watermarks of the partitions in some log directories, as of their first use."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, counts_of: CountsOf | None = None) -> None:
         self._files = files
         self._checkpoint_of = cache(self._read_checkpoint)
-        self._counts_of = cache(self._read_counts)
+        self._counts_of = cache(counts_of or self._read_counts)
 
     def limit_of(self, path: str) -> int | None:
         """Return the high watermark of a partition directory; None without such a limit.

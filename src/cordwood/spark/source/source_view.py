@@ -13,6 +13,7 @@ from cordwood.core.types import TopicPartition
 from cordwood.spark.source.broker_offsets import Brokers, look_at_brokers, open_brokers
 from cordwood.spark.source.coverage import AvailableRange, OffsetReader
 from cordwood.spark.source.directory_offsets import find_directories
+from cordwood.spark.source.high_watermarks import CountsOf
 from cordwood.spark.source.offset_resolution import (
     PartitionExtent,
     check_requested,
@@ -32,11 +33,15 @@ class SourceView(NamedTuple):
 
 
 class OpenSources(NamedTuple):
-    """The sources of some options; `brokers` is None for directories alone."""
+    """The sources of some options; `brokers` is None for directories alone.
+
+    `counts_of` keeps the replica counts of directories from view to view.
+    """
 
     files: Files
     options: SourceOptions
     brokers: Brokers | None
+    counts_of: CountsOf | None = None
 
     def readers(self) -> list[OffsetReader]:
         """Return offset readers by preference: reading segments does not load a broker."""
@@ -46,6 +51,7 @@ class OpenSources(NamedTuple):
             choice=self.options.topics,
             is_committed=self.options.is_committed,
             is_to_log_end=self.options.is_to_log_end,
+            counts_of=self.counts_of,
         )
         if self.brokers is None:
             return [directories]
@@ -66,10 +72,12 @@ class OpenSources(NamedTuple):
 
 
 @contextmanager
-def open_sources(files: Files, options: SourceOptions) -> Iterator[OpenSources]:
+def open_sources(
+    files: Files, options: SourceOptions, *, counts_of: CountsOf | None = None
+) -> Iterator[OpenSources]:
     """Yield the sources; clients of brokers are open during the block."""
     with open_brokers(options) if options.servers else nullcontext() as brokers:
-        yield OpenSources(files, options, brokers)
+        yield OpenSources(files, options, brokers, counts_of)
 
 
 def available_ranges_of(

@@ -21,6 +21,7 @@ from cordwood.core.types import TopicPartition
 from cordwood.spark.source.coverage import OffsetRange
 from cordwood.spark.source.offset_gaps import resolve_gaps
 from cordwood.spark.source.offset_resolution import PartitionExtent, resolve_ranges
+from cordwood.spark.source.replica_count_cache import ReplicaCountCache
 from cordwood.spark.source.source_options import Offsets
 from cordwood.spark.source.source_view import OpenSources, SourceView, open_sources
 from cordwood.spark.source.splits import Split
@@ -133,7 +134,9 @@ class StreamQuery:
 
     @cached_property
     def _sources(self) -> OpenSources:
-        return self._opened.enter_context(open_sources(self._files, self._options.source))
+        counts = ReplicaCountCache(self._files, self._clock)
+        opened = open_sources(self._files, self._options.source, counts_of=counts.counts_of)
+        return self._opened.enter_context(opened)
 
     @cached_property
     def _lag(self) -> StreamLag:

@@ -22,7 +22,7 @@ def test_split_is_read_by_a_pickled_reader(tmp_path: Path) -> None:
 
     (partition,) = reader.partitions()
 
-    task, given = cloudpickle.loads(cloudpickle.dumps((reader, partition)))
+    task, given = cloudpickle.loads(cloudpickle.dumps((reader, partition)))  # type: ignore[no-untyped-call]  # PySpark's
     rows = [batch["offset"].to_pylist() for batch in task.read(given)]
     assert sum(rows, start=list[int]()) == [0, 1]
 

@@ -176,7 +176,7 @@ def test_idle_query_holds_its_memory(tmp_path: Path) -> None:
     sizes = []
     tracemalloc.start()
     for _ in range(3):
-        for _ in range(100):
+        for _ in range(40):
             query.latest(end, NO_LIMITS)
             query.report()
         gc.collect()

@@ -39,7 +39,7 @@ def test_batch_is_read_by_a_pickled_reader(tmp_path: Path) -> None:
 
     (partition,) = reader.partitions(start, end)
 
-    task = cloudpickle.loads(cloudpickle.dumps(reader))
+    task = cloudpickle.loads(cloudpickle.dumps(reader))  # type: ignore[no-untyped-call]  # PySpark's
     assert _offsets(task.read(partition)) == [0, 1, 2]
 
 
