@@ -7,7 +7,7 @@ from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.reader.path_resolution import partition_of
-from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.memory_files import MemoryFileLock, MemoryFiles
 from cordwood.workbench.reindex import LostOffsets, ReindexReport, reindex
 from tests.unit.storage.log_samples import (
     DIRECTORY,
@@ -189,7 +189,7 @@ def test_directory_in_use_is_rejected() -> None:
     assert run(place.files).log_end == 10
 
 
-@pytest.mark.parametrize("extra", (".log.swap", ".index.cleaned"))
+@pytest.mark.parametrize("extra", (".log.swap", ".index.swap", ".log.cleaned"))
 def test_directory_with_an_unfinished_swap_is_rejected(extra: str) -> None:
     place = closed()
     put(place.files, name(0, extra), b"")
@@ -251,3 +251,24 @@ def put_beside(place: LogHarness, checkpoint: str, offset: int) -> None:
     assert partition is not None
     text = f"0\n1\n{partition.topic} {partition.partition} {offset}\n"
     place.files.create(f"{directory_of(DIRECTORY)}/{checkpoint}").append(text.encode())
+
+
+class RolledBeforeTheLock(MemoryFiles):
+    """Files of a broker that rolls its log, and stops, before the lock is taken."""
+
+    def lock(self, path: str) -> MemoryFileLock:
+        if name(3) not in self.list(DIRECTORY):
+            self.create(f"{DIRECTORY}/{name(3)}").append(v2(3, 5))
+        return super().lock(path)
+
+
+def test_segment_that_was_rolled_before_the_lock_is_reindexed() -> None:
+    files = RolledBeforeTheLock()
+    files.make_directory("/d")
+    files.make_directory(DIRECTORY)
+    files.create(f"{DIRECTORY}/{name(0)}").append(v2(0, 2))
+
+    report = run(files)
+
+    assert (report.segments, report.log_end) == (2, 6)
+    assert name(3, ".index") in files.list(DIRECTORY)

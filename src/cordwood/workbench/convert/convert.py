@@ -307,7 +307,8 @@ def _make_work(files: Files, out: str, plans: Sequence[PartitionPlan]) -> None:
 def _with_log_start(files: Files, plan: PartitionPlan, *, out: str) -> PartitionPlan:
     """Return the plan of what was converted: from the log start that the source has now.
 
-    Raise LogDirectoryError if a segment at or above this start is missing.
+    Raise LogDirectoryError if a segment at or above this start is missing, or the last one: the new
+    log would end below its start.
     """
     place = f"{out}/{plan.name}"
     is_moved = exists(files, place)
@@ -316,7 +317,7 @@ def _with_log_start(files: Files, plan: PartitionPlan, *, out: str) -> Partition
     log_start = max(plan.log_start, min(_log_start(files, plan.source), plan.log_end))
     left = {task.base_offset for task in converted}
     missing = [task for task in plan.segments if task.base_offset not in left]
-    if not converted or any(task.end > log_start for task in missing):
+    if any(task.end > log_start or task is plan.segments[-1] for task in missing):
         raise LogDirectoryError(
             f"{len(missing)} of {len(plan.segments)} segments are not converted: they have been "
             f"deleted since the conversion was planned",

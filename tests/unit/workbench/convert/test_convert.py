@@ -113,6 +113,25 @@ def test_log_that_was_deleted_since_the_plan_is_not_converted() -> None:
             conversion.finish()
 
 
+@pytest.mark.parametrize("count", (0, 1, 2))
+def test_log_whose_end_was_deleted_since_the_plan_is_not_converted(count: int) -> None:
+    """Retention has deleted all planned segments; the log goes on at a later offset."""
+    files = log_directory()
+    with open_conversion(files, ["/d"], out="/new", options=BY_ZSTD) as conversion:
+        tasks = conversion.remaining
+        convert_segments(
+            files, tasks[:count], options=BY_ZSTD, random=SeededRandom(7), on_bytes=ignore_bytes
+        )
+    for task in tasks:
+        files.remove(f"/d/t-0/{task.base_offset:020}.log")
+    files.create(f"/d/t-0/{95:020}.log")
+
+    with pytest.raises(LogDirectoryError, match=f"{3 - count} of 3 segments are not converted"):
+        converted(files)
+
+    assert "t-0" not in files.list("/new")
+
+
 def test_plan_of_an_earlier_version_is_named() -> None:
     files = log_directory()
     with open_conversion(files, ["/d"], out="/new", options=BY_ZSTD):
