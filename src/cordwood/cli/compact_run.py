@@ -17,7 +17,7 @@ from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
 from cordwood.cli.progress import ByteProgress, show_progress
 from cordwood.cli.terminal import print_message, print_output
 from cordwood.compaction.certificate import Certificate
-from cordwood.compaction.cleaning_job import CleaningFailedError, CleaningStoppedError
+from cordwood.compaction.cleaning_job import CleaningStoppedError
 from cordwood.compaction.kernels import PAYS_FROM, engine
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.compaction.passes.key_erasure import KeyForm, parse_keys
@@ -45,8 +45,8 @@ class ReportOutput(NamedTuple):
     key_lines: Mapping[bytes, int] = MappingProxyType({})
 
     @contextmanager
-    def opened(self) -> Iterator[Callable[[CompactReport], None]]:
-        """Yield a function that prints a report and appends its certificate.
+    def opened(self) -> Iterator["ReportPrinter"]:
+        """Yield the printer of the results of a command; then exit with 1 if one of them is bad.
 
         The file is opened first, so that a wrong path fails before any partition is compacted.
         """
@@ -54,16 +54,37 @@ class ReportOutput(NamedTuple):
             file: TextIO | None = None
             if self.certificate_path is not None:
                 file = stack.enter_context(Path(self.certificate_path).open("a", encoding="utf-8"))
+            printer = ReportPrinter(self, file)
+            yield printer
+        if printer.has_problem:
+            raise typer.Exit(FOUND_WRONG)
 
-            def print_report(report: CompactReport) -> None:
-                print_output(report.to_json() if self.as_json else "\n".join(report_lines(report)))
-                for key in report.absent_keys:
-                    print_message(f"cordwood: {_absence(report, self.key_lines[key])}")
-                if file is not None and report.certificate is not None:
-                    file.write(f"{report.certificate.to_json()}\n")
-                    file.flush()
 
-            yield print_report
+class ReportPrinter:
+    """Printer of the results of all partitions; a failure, or a key without a record, is bad."""
+
+    def __init__(self, output: ReportOutput, file: TextIO | None) -> None:
+        self.has_problem = False
+        self._output = output
+        self._file = file
+
+    def print_report(self, report: CompactReport) -> None:
+        """Print a report, and append its certificate."""
+        as_json = self._output.as_json
+        print_output(report.to_json() if as_json else "\n".join(report_lines(report)))
+        for key in report.absent_keys:
+            self._print_problem(_absence(report, self._output.key_lines[key]))
+        if self._file is not None and report.certificate is not None:
+            self._file.write(f"{report.certificate.to_json()}\n")
+            self._file.flush()
+
+    def print_failure(self, error: CordwoodError) -> None:
+        """Print the error of a partition that failed."""
+        self._print_problem(str(error))
+
+    def _print_problem(self, text: str) -> None:
+        print_message(f"cordwood: {text}")
+        self.has_problem = True
 
 
 def read_keys(files: Files, path: str, *, form: KeyForm) -> dict[bytes, int]:
@@ -79,14 +100,10 @@ def compact(
     output: ReportOutput,
     is_dry_run: bool,
 ) -> None:
-    """Compact partitions, or print the plan of that.
-
-    Exit with 1 if one of them fails, or has no record of a key to erase.
-    """
-    has_failed = False
+    """Compact partitions, or print the plan of that."""
     size = count_work(files, [target.path for target in targets])
     warm_kernels_for(size)
-    with output.opened() as print_report, interruptible() as is_stopped, show_progress(None) as bar:
+    with output.opened() as printer, interruptible() as is_stopped, show_progress(None) as bar:
         do = partial(
             work.plan_compaction if is_dry_run else work.compact,
             Ports(files=files, clock=SystemClock(), random=SystemRandom()),
@@ -98,16 +115,11 @@ def compact(
             do = partial(do, run=partial(runner.run, control=_PassMonitor(is_stopped, bar)))
         for path, found in targets:
             try:
-                report = do(path, found=found)
-                print_report(report)
-                has_failed |= bool(report.absent_keys)
+                printer.print_report(do(path, found=found))
             except CleaningStoppedError:
                 break
-            except CleaningFailedError as error:
-                print_message(f"cordwood: {error}")
-                has_failed = True
-    if has_failed:
-        raise typer.Exit(FOUND_WRONG)
+            except work.FAILURES_OF_A_LOG as error:
+                printer.print_failure(error)
 
 
 def count_work(files: Files, paths: Sequence[str]) -> int:

@@ -30,7 +30,7 @@ from cordwood.compaction.plan.candidates import LogToClean, assess, find_unclean
 from cordwood.compaction.plan.cleaning_plan import CleaningPlan, SourceSegment
 from cordwood.compaction.plan.directory_facts import plan_directory, read_directory_facts
 from cordwood.compaction.plan.plan_builder import DEFAULT_PASS_OPTIONS, PassOptions
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import CorruptMessageError, DamagedFileError, SettingError
 from cordwood.core.ports import Files, Ports
 from cordwood.core.types import Offset
 from cordwood.records.decoder import Decoder
@@ -56,6 +56,9 @@ from cordwood.workbench.topic_settings_lookup import GIVEN, FoundSettings, Setti
 _IO_BUFFER_BYTES: Final = 4 << 20
 _OFFSETS_SHOWN: Final = 3
 _NOT_REQUESTED: Final = ("it is at or above the requested end",)
+
+#: The errors of one log, which do not stop the compaction of others.
+FAILURES_OF_A_LOG: Final = (CleaningFailedError, CorruptMessageError, DamagedFileError)
 
 #: The records of each key to erase, if there are none.
 NO_KEYS: Final[Mapping[bytes, int]] = MappingProxyType({})

@@ -1,13 +1,16 @@
-"""Partitions are compacted one at a time, and each is reported."""
+"""Partitions are compacted one at a time, and each is reported; one rule gives the exit code."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import typer
 
 from cordwood.cli.compact_run import ReportOutput, compact
+from cordwood.cli.exit_codes import INTERRUPTED
+from cordwood.compaction.cleaning_job import CleaningFailedError
 from cordwood.core.system import SystemFiles
-from cordwood.workbench.compact import CompactOrder, CompactTarget
+from cordwood.workbench.compact import CompactOrder, CompactReport, CompactTarget
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.unit.compaction.compaction_samples import batch
 
@@ -29,10 +32,63 @@ def place(folder: Path, name: str, *, is_damaged: bool = False) -> CompactTarget
     return CompactTarget(str(path), finder.find(str(folder), "t"))
 
 
+REPORT = CompactReport(
+    path="/logs/t-0",
+    partition="t-0",
+    log_start=0,
+    log_end=9,
+    first_dirty=0,
+    end=0,
+    dirty_ratio=0.0,
+    size=0,
+    groups=(),
+    held=(),
+)
+
+
+def stop() -> None:
+    raise typer.Exit(INTERRUPTED)
+
+
+def exit_code(
+    *reports: CompactReport, failure: CleaningFailedError | None = None, is_stopped: bool = False
+) -> int:
+    """Return the exit code of a command with these results."""
+    try:
+        with ReportOutput(key_lines={b"a": 2}).opened() as printer:
+            for report in reports:
+                printer.print_report(report)
+            if failure is not None:
+                printer.print_failure(failure)
+            if is_stopped:
+                stop()
+    except typer.Exit as exited:
+        return exited.exit_code
+    return 0
+
+
+def test_exit_code_is_1_if_any_result_is_bad() -> None:
+    absent = replace(REPORT, absent_keys=(b"a",))
+
+    assert exit_code(REPORT, REPORT) == 0
+    assert exit_code(absent, REPORT) == 1
+    assert exit_code(REPORT, failure=CleaningFailedError("/logs/t-0: is damaged")) == 1
+
+
+def test_interrupted_command_keeps_its_exit_code() -> None:
+    failure = CleaningFailedError("/logs/t-0: is damaged")
+
+    assert exit_code(failure=failure, is_stopped=True) == INTERRUPTED
+
+
+@pytest.mark.parametrize("is_clean", (True, False))
 def test_failed_partition_does_not_stop_the_next(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], *, is_clean: bool
 ) -> None:
+    """After an unclean stop the log cannot be opened; after a clean one the pass finds damage."""
     places = [place(tmp_path, "t-0", is_damaged=True), place(tmp_path, "t-1")]
+    if not is_clean:
+        (tmp_path / ".kafka_cleanshutdown").unlink()
 
     with pytest.raises(typer.Exit) as exited:
         compact(FILES, places, order=CompactOrder(), output=ReportOutput(), is_dry_run=False)

@@ -1,6 +1,5 @@
 """`cordwood spark compact`: `cordwood compact` for many partitions in parallel."""
 
-from collections.abc import Sequence
 from typing import Annotated, Final
 
 import typer
@@ -20,13 +19,10 @@ from cordwood.cli.compact import (
     VerifyOption,
     VerifyShare,
 )
-from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
 from cordwood.cli.spark.job_run import Conf, Master, job_session
-from cordwood.cli.terminal import print_message
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
 from cordwood.compaction.passes.key_erasure import KeyForm
-from cordwood.core.errors import CordwoodError
 
 EXAMPLE: Final = "Example: cordwood spark compact kafka-logs --master local[4]"
 _MIB: Final = 1 << 20
@@ -78,14 +74,13 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         is_rolled=roll,
         is_newer_left=leave_newer,
     )
-    certificate_path = None if certificate is None else absolute_path(certificate)
-    output = compact_run.ReportOutput(as_json, certificate_path, keys)
+    output = compact_run.ReportOutput(as_json, certificate and absolute_path(certificate), keys)
     if dry_run:
         settings = settings_finder(files, config=config, broker_config=broker_config)
         places = find_compact_targets(files, paths, settings=settings)
         compact_run.compact(files, places, order=order, output=output, is_dry_run=True)
         return
-    with job_session("compact", master=master, conf=conf) as job, output.opened() as print_report:
+    with output.opened() as printer, job_session("compact", master=master, conf=conf) as job:
         warm_kernels_for(count_log_bytes(paths))
         done = jobs.compact(
             job.spark,
@@ -94,17 +89,10 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
             config=parse_pairs(config),
             broker_config=None if broker_config is None else absolute_path(broker_config),
             progress=job.progress,
-            hear=print_report,
+            hear=printer.print_report,
         )
-    _exit_with(done.failures)
-
-
-def _exit_with(failures: Sequence[CordwoodError]) -> None:
-    """Print the failures; exit with 1 if there are any."""
-    for failure in failures:
-        print_message(f"cordwood: {failure}")
-    if failures:
-        raise typer.Exit(FOUND_WRONG)
+        for failure in done.failures:
+            printer.print_failure(failure)
 
 
 def add_to(app: typer.Typer) -> None:

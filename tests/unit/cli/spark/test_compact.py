@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,13 +43,14 @@ class FakeJob:
 
     def __init__(self, *failures: CleaningFailedError) -> None:
         self.failures = failures
+        self.report = REPORT
         self.arguments: dict[str, object] = {}
 
     def compact(self, _spark: object, paths: object, **arguments: object) -> "FakeJob":
         self.arguments = {"paths": paths, **arguments}
         hear = arguments["hear"]
         assert callable(hear)
-        hear(REPORT)
+        hear(self.report)
         return self
 
 
@@ -90,6 +92,20 @@ def test_compact_ends_with_1_when_a_log_fails(
 
     assert result.code == 1
     assert "/logs/t-1: is damaged" in result.err
+
+
+def test_compact_ends_with_1_when_an_erased_key_has_no_record(
+    job: FakeJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    job.report = replace(REPORT, absent_keys=(b"a",))
+    keys = tmp_path / "keys"
+    keys.write_text("b\na\n")
+
+    command = ("spark", "compact", str(tmp_path), "--erase-key", str(keys), *COMPACTED)
+    result = run(command, monkeypatch, capfd)
+
+    assert result.code == 1
+    assert "has the key in line 2 of the keys to erase" in result.err
 
 
 def test_dry_run_needs_no_spark_and_writes_no_file(

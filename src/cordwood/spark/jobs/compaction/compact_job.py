@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from cordwood.compaction.cleaning_job import CleaningFailedError, CleaningResult
 from cordwood.compaction.passes.attempt_directories import adopt_attempt, remove_attempts
 from cordwood.compaction.passes.pass_verification import verify_pass
-from cordwood.core.errors import CordwoodError, CorruptMessageError, DamagedFileError
+from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Files, Ports
 from cordwood.records.kernels import decoder
 from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder
@@ -42,6 +42,7 @@ from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.log.crash_cleanup import remove_cleaned
 from cordwood.storage.log.log import Log
 from cordwood.workbench.compact import (
+    FAILURES_OF_A_LOG,
     CompactReport,
     CompactTarget,
     PreparedPass,
@@ -129,13 +130,12 @@ def _compact_group(
         for path, found in places:
             try:
                 log = stack.enter_context(open_locked(ports, path, config=found.config))
-            except (CorruptMessageError, DamagedFileError) as error:
+                remove_attempts(files, path)
+                prepared = prepare_pass(ports, log, found=found, order=order, decoder=decoder())
+            except FAILURES_OF_A_LOG as error:
                 logs.append(error)
-                continue
-            remove_attempts(files, path)
-            logs.append(
-                _OpenLog(log, prepare_pass(ports, log, found=found, order=order, decoder=decoder()))
-            )
+            else:
+                logs.append(_OpenLog(log, prepared))
         due = [each for each in logs if isinstance(each, _OpenLog) and each.begun.job is not None]
         try:
             written = _run_passes(spark, due, files=files, order=order, progress=progress)
