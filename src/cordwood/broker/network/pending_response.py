@@ -55,5 +55,5 @@ class PendingResponse:
 
     def abandon(self) -> None:
         """End the wait: the client has gone."""
-        if not self._future.cancel():
+        if not self._future.cancelled() and not self._future.cancel():
             self._future.exception()  # or asyncio would log that it was never retrieved

@@ -9,7 +9,7 @@ from cordwood.core.errors import KafkaError, NotCoordinatorError
 from cordwood.protocol.messages.heartbeat import HeartbeatResponse
 from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Response
-from tests.unit.broker.broker_samples import run
+from tests.unit.broker.broker_samples import run, turns
 
 
 def failed(error: KafkaError) -> Response:
@@ -52,6 +52,20 @@ def test_abandoned_response_ends_its_future() -> None:
     async def scene() -> bool:
         future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         PendingResponse(future, failed).abandon()
+        return future.cancelled()
+
+    assert run(scene())
+
+
+def test_response_may_be_abandoned_after_its_wait_has_been_cancelled() -> None:
+    async def scene() -> bool:
+        future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        response = PendingResponse(future, failed)
+        waiting = asyncio.ensure_future(response.response())
+        await turns()
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        response.abandon()
         return future.cancelled()
 
     assert run(scene())
