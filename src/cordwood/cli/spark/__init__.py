@@ -6,7 +6,18 @@ is `cordwood/__main__.py`. Shared options and the session are in `cli.spark.job_
 
 import typer
 
-from cordwood.cli.spark import audit, checkpoint, compact, convert, export, read, replay, verify
+from cordwood.cli.spark import (
+    audit,
+    checkpoint,
+    compact,
+    convert,
+    export,
+    pipeline,
+    read,
+    replay,
+    sink,
+    verify,
+)
 
 app = typer.Typer(help="Run Spark jobs over logs.", no_args_is_help=True)
 read.add_to(app)
@@ -17,6 +28,8 @@ export.add_to(app)
 audit.add_to(app)
 replay.add_to(app)
 app.add_typer(checkpoint.app, name="checkpoint")
+app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(sink.app, name="sink")
 
 
 @app.callback()

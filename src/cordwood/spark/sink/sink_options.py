@@ -36,7 +36,13 @@ _OWN: Final = (_TOPIC, _DELIVERY, _PREFIX, _JOB, _MISSING, _RECORD_TOPIC)
 #: Spark's own options of a streaming write.
 _CHECKPOINT: Final = "checkpointlocation"
 _ASYNC: Final = "asyncprogresstrackingenabled"
-_OF_SPARK: Final = (_CHECKPOINT, "path", _ASYNC, "asyncprogresstrackingcheckpointintervalms")
+_OF_SPARK: Final = (
+    _CHECKPOINT,
+    "path",
+    "queryname",
+    _ASYNC,
+    "asyncprogresstrackingcheckpointintervalms",
+)
 
 #: Default of `batch.size`: bulk writes in larger batches cost less on client and broker.
 _BATCH_SIZE: Final = "131072"

@@ -1,0 +1,57 @@
+"""The port of a table that takes each micro-batch once. Each format has its own module.
+
+    batch N ──► is it in the table? ──► tasks write files ──► commit: files and (query, N) together
+
+Spark delivers a batch again until its own commit log has it. A commit names the query and the
+batch, so a batch that comes again is recognised by what readers see, and skipped.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from cordwood.spark.pipeline.batch_files import BatchFile
+
+#: The offsets after the batch, in the facts of a commit.
+OFFSETS_KEY: Final = "cordwood.offsets"
+
+
+class BatchKey(NamedTuple):
+    """A micro-batch of a query; the id of a query stays the same over restarts."""
+
+    query: str
+    batch: int
+
+
+class KeyedRows(NamedTuple):
+    """The last row of each key in a batch; those in `deleted` are of deleted keys."""
+
+    key: tuple[str, ...]
+    rows: pa.Table
+    deleted: pa.Table
+
+
+class BatchTable(Protocol):
+    """A table of one pipeline at a time. `facts` are texts that a commit keeps."""
+
+    @property
+    def name(self) -> str:
+        """The name in errors."""
+
+    def last_batch(self, query: str) -> int | None:
+        """Return the newest batch of a query that readers see."""
+
+    def folder(self, schema: pa.Schema) -> str:
+        """Return the folder for files of tasks; this creates the table if there is none.
+
+        Raise TableError if the table has other columns.
+        """
+
+    def append(
+        self, files: Sequence[BatchFile], *, key: BatchKey, facts: Mapping[str, str]
+    ) -> None:
+        """Add files atomically, unless the batch is in the table."""
+
+    def upsert(self, changes: KeyedRows, *, key: BatchKey, facts: Mapping[str, str]) -> None:
+        """Replace, add and delete rows by key atomically, unless the batch is in the table."""

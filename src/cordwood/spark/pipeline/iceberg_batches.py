@@ -1,0 +1,159 @@
+"""Micro-batches in an Iceberg table, through pyiceberg.
+
+The snapshot of a commit names the query and the batch, and so does a property of the table. The
+newest one that an ancestor of the current snapshot names is in the table; a table that was rolled
+back has lost the others. If snapshots have expired, the property has the answer. Commits are not
+retried by the library, which would commit on top of another program's change without a comparison.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import pyarrow as pa
+
+from cordwood.core.errors import TableError
+from cordwood.spark.jobs.tables.export_table import MAX_COMMIT_ATTEMPTS, TableAddress
+from cordwood.spark.jobs.tables.iceberg_table import open_catalog
+from cordwood.spark.pipeline.batch_files import BatchFile
+from cordwood.spark.pipeline.batch_table import BatchKey, KeyedRows
+from cordwood.spark.pipeline.delta_batches import other_columns
+
+if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import Table, Transaction
+
+
+class _Write(Protocol):
+    """Adds the changes of a batch to a transaction of a table."""
+
+    def __call__(
+        self, table: "Table", transaction: "Transaction", *, facts: dict[str, str]
+    ) -> None:
+        """Add the changes, with the facts in the summary of their snapshot."""
+
+
+_QUERY: Final = "cordwood.query"
+_BATCH: Final = "cordwood.batch"
+_NO_RETRIES: Final = {"commit.retry.num-retries": "0"}
+_LOCAL: Final = "file://"
+
+
+class IcebergBatches:
+    """An Iceberg table in a warehouse."""
+
+    def __init__(self, address: TableAddress) -> None:
+        assert address.name is not None, "the definition of the pipeline has checked it"
+        self.name = address.name
+        self._catalog = open_catalog(address)
+
+    def last_batch(self, query: str) -> int | None:
+        """Return the newest batch in the line of the current snapshot."""
+        table = self._table()
+        return None if table is None else _last_batch(table, query)
+
+    def folder(self, schema: pa.Schema) -> str:
+        """Return the folder of the table's data."""
+        table = self._table()
+        if table is None:
+            self._catalog.create_namespace_if_not_exists(self.name.rpartition(".")[0])
+            table = self._catalog.create_table_if_not_exists(
+                self.name, schema=schema, properties=_NO_RETRIES
+            )
+        found = table.schema().as_arrow()
+        if found.names != schema.names:
+            raise other_columns(self.name, found, wanted=schema)
+        folder = Path(table.location().removeprefix(_LOCAL), "data")
+        folder.mkdir(parents=True, exist_ok=True)
+        return str(folder)
+
+    def append(
+        self, files: Sequence[BatchFile], *, key: BatchKey, facts: Mapping[str, str]
+    ) -> None:
+        """Commit files on top of the current snapshot."""
+
+        def write(table: "Table", transaction: "Transaction", *, facts: dict[str, str]) -> None:
+            folder = f"{table.location()}/data"
+            transaction.add_files(
+                [f"{folder}/{file.path}" for file in files],
+                snapshot_properties=facts,
+                check_duplicate_files=False,
+            )
+
+        self._commit(write, key, facts)
+
+    def upsert(self, changes: KeyedRows, *, key: BatchKey, facts: Mapping[str, str]) -> None:
+        """Delete the rows of all keys, and append the new ones, in one commit."""
+        changed = pa.concat_tables(
+            [each.select(list(changes.key)) for each in (changes.rows, changes.deleted)]
+        )
+
+        def write(table: "Table", transaction: "Transaction", *, facts: dict[str, str]) -> None:
+            if table.current_snapshot() is not None and changed.num_rows:
+                transaction.delete(_match(changed), snapshot_properties=facts)
+            rows = changes.rows.cast(table.schema().as_arrow())
+            transaction.append(rows, snapshot_properties=facts)
+
+        self._commit(write, key, facts)
+
+    def _commit(
+        self,
+        write: "_Write",
+        key: BatchKey,
+        facts: Mapping[str, str],
+    ) -> None:
+        from pyiceberg.exceptions import CommitFailedException  # noqa: PLC0415  # an extra
+
+        own = {**facts, _QUERY: key.query, _BATCH: str(key.batch)}
+        for attempt in range(1, MAX_COMMIT_ATTEMPTS + 1):
+            table = self._catalog.load_table(self.name)
+            last = _last_batch(table, key.query)
+            if last is not None and last >= key.batch:
+                return
+            table.metadata.properties.update(_NO_RETRIES)
+            try:
+                with table.transaction() as transaction:
+                    write(table, transaction, facts=own)
+                    transaction.set_properties(
+                        {_property(key.query): str(key.batch), **_NO_RETRIES}
+                    )
+            except CommitFailedException as error:
+                if attempt == MAX_COMMIT_ATTEMPTS:
+                    raise TableError(
+                        f"commit failed: {error}",
+                        path=self.name,
+                        remedy="retry when no other program writes",
+                    ) from error
+            else:
+                return
+
+    def _table(self) -> "Table | None":
+        exists = self._catalog.table_exists(self.name)
+        return self._catalog.load_table(self.name) if exists else None
+
+
+def _last_batch(table: "Table", query: str) -> int | None:
+    snapshot = table.current_snapshot()
+    while snapshot is not None:
+        summary = snapshot.summary
+        if summary is not None and summary.get(_QUERY) == query:
+            return int(str(summary.get(_BATCH)))
+        parent = snapshot.parent_snapshot_id
+        if parent is None:
+            return None
+        snapshot = table.snapshot_by_id(parent)
+        if snapshot is None:  # it has expired, and with it those before
+            text = table.properties.get(_property(query))
+            return None if text is None else int(text)
+    return None
+
+
+def _property(query: str) -> str:
+    return f"{_BATCH}.{query}"
+
+
+def _match(keys: pa.Table) -> "BooleanExpression":
+    """Return the condition that a row has one of these keys."""
+    from pyiceberg.table.upsert_util import create_match_filter  # noqa: PLC0415  # an extra
+
+    return create_match_filter(keys, keys.column_names)

@@ -1,0 +1,42 @@
+"""Outline of a pipeline: what it reads, what it does, where it writes, in lines for a person."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from cordwood.spark.pipeline.pipeline_definition import UPSERT, KafkaSink, Pipeline, TableSink
+
+#: Words in the names of options whose values are not shown.
+_SECRETS: Final = ("password", "secret", "token", "sasl.jaas.config")
+_SQL_SHOWN: Final = 100
+
+
+def pipeline_outline(pipeline: Pipeline) -> str:
+    """Return the outline."""
+    return "\n".join(_lines(pipeline))
+
+
+def _lines(pipeline: Pipeline) -> Iterator[str]:
+    yield f"pipeline    {pipeline.name}, trigger {pipeline.trigger}"
+    yield f"read        {_shown(pipeline.source)}"
+    for number, step in enumerate(pipeline.steps, 1):
+        value = " ".join(step.value.split())
+        more = f" ({_shown(step.options)})" if step.options else ""
+        yield f"step {number:<7}{step.kind} {value[:_SQL_SHOWN]}{more}"
+    if isinstance(pipeline.sink, KafkaSink):
+        yield f"write       topics, exactly once: {_shown(pipeline.sink.options)}"
+    else:
+        yield f"write       {_table(pipeline.sink)}"
+    yield f"checkpoint  {pipeline.checkpoint}"
+
+
+def _table(sink: TableSink) -> str:
+    name = f" {sink.table}" if sink.table is not None else ""
+    how = f"the last row of each {', '.join(sink.key)}" if sink.mode == UPSERT else "append"
+    return f"{sink.format} table{name} in {sink.to}, one commit for each batch: {how}"
+
+
+def _shown(options: Mapping[str, str]) -> str:
+    return ", ".join(
+        f"{name}={'***' if any(word in name.lower() for word in _SECRETS) else text}"
+        for name, text in options.items()
+    )

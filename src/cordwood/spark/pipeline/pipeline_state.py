@@ -1,0 +1,90 @@
+"""State of a pipeline, from its checkpoint and its table; no session is needed.
+
+new        it has never finished a batch
+finished   its last batch is in the sink and in the checkpoint
+planned    its last batch is in the checkpoint, and the next run repeats or finishes it
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cordwood.core.errors import SettingError
+from cordwood.spark.pipeline.pipeline_definition import KafkaSink, Pipeline
+from cordwood.spark.pipeline.table_writer import open_batch_table
+from cordwood.spark.stream.checkpoint_offsets import Checkpoint, read_checkpoint
+
+_METADATA: Final = "metadata"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineState:
+    """The last batch of a pipeline, and the last one in its table."""
+
+    name: str
+    checkpoint: Checkpoint | None = None
+    table_batch: int | None = None
+
+    @property
+    def state(self) -> str:
+        """The state, in one word."""
+        if self.checkpoint is None:
+            return "new"
+        return "finished" if self.checkpoint.is_finished else "planned"
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return a row for each partition, or one for a pipeline without a batch."""
+        found = self.checkpoint
+        own: dict[str, object] = {"PIPELINE": self.name, "STATE": self.state}
+        if found is None:
+            return [own]
+        own |= {"BATCH": found.batch}
+        if self.table_batch is not None:
+            own |= {"TABLE-BATCH": self.table_batch}
+        return [
+            {**own, "TOPIC": topic, "PARTITION": partition, "NEXT-OFFSET": offset}
+            for _, end in sorted(found.ends.items())
+            for (topic, partition), offset in sorted(end.positions.items())
+        ]
+
+
+def pipeline_state(pipeline: Pipeline) -> PipelineState:
+    """Return the state of a pipeline; its checkpoint must be on a path."""
+    folder = _checkpoint_folder(pipeline)
+    if not (folder / _METADATA).exists() or not any((folder / "offsets").glob("[0-9]*")):
+        return PipelineState(name=pipeline.name)
+    found = read_checkpoint(folder)
+    if isinstance(pipeline.sink, KafkaSink):
+        return PipelineState(name=pipeline.name, checkpoint=found)
+    table = open_batch_table(pipeline.sink, found.query_id)
+    last = table.last_batch(found.query_id)
+    return PipelineState(name=pipeline.name, checkpoint=found, table_batch=last)
+
+
+def reset_pipeline(pipeline: Pipeline) -> bool:
+    """Remove the checkpoint, so that the next run begins a new query; return whether there was one.
+
+    The sink keeps its rows: the next run writes the rows of the source to it again.
+    """
+    folder = _checkpoint_folder(pipeline)
+    if not folder.exists():
+        return False
+    if not (folder / _METADATA).exists():
+        raise SettingError(
+            f"{folder}: is not the checkpoint of a query",
+            key="checkpoint",
+            remedy="correct the option checkpoint",
+        )
+    shutil.rmtree(folder)
+    return True
+
+
+def _checkpoint_folder(pipeline: Pipeline) -> Path:
+    if "://" in pipeline.checkpoint:
+        raise SettingError(
+            f"{pipeline.checkpoint}: a checkpoint that is not on a path cannot be read here",
+            key="checkpoint",
+            remedy="use the tools of its file system",
+        )
+    return Path(pipeline.checkpoint)

@@ -1,0 +1,52 @@
+"""Micro-batches in a Delta Lake table."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("deltalake", reason="the extra spark is not installed")
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from deltalake import DeltaTable, write_deltalake
+
+from cordwood.spark.jobs.tables.export_table import TableAddress
+from cordwood.spark.pipeline.delta_batches import DeltaBatches
+from tests.unit.spark.pipeline.batches import append, rows_of, upsert
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(name="table")
+def fixture_table(tmp_path: Path) -> DeltaBatches:
+    """Return a table that does not exist yet."""
+    return DeltaBatches(TableAddress(path=str(tmp_path / "orders"), format="delta"))
+
+
+def rows(table: DeltaBatches) -> list[tuple[str, int]]:
+    """Return the rows that a reader sees."""
+    found = DeltaTable(table.name).to_pyarrow_table().to_pylist()
+    return sorted((row["key"], row["value"]) for row in found)
+
+
+def test_commit_keeps_the_facts_of_its_batch(table: DeltaBatches) -> None:
+    append(table, 0, [("a", 1)], facts={"cordwood.offsets": "{}"})
+
+    assert DeltaTable(table.name).history(1)[0]["cordwood.offsets"] == "{}"
+
+
+def test_batch_is_committed_after_the_commit_of_another_program(table: DeltaBatches) -> None:
+    append(table, 0, [("a", 1)])
+    write_deltalake(table.name, rows_of([("other", 9)]), mode="append")
+
+    append(table, 1, [("b", 2)])
+
+    assert rows(table) == [("a", 1), ("b", 2), ("other", 9)]
+
+
+def test_upsert_replaces_adds_and_deletes(table: DeltaBatches) -> None:
+    upsert(table, 0, [("a", 1), ("b", 1)])
+
+    upsert(table, 1, [("a", 2), ("c", 2)], deleted=["b", "absent"])
+    upsert(table, 1, [("a", 3)])
+
+    assert rows(table) == [("a", 2), ("c", 2)]

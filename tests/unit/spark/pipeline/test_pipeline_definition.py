@@ -1,0 +1,125 @@
+"""Definitions of pipelines, from TOML files and mappings."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from cordwood.core.errors import SettingError
+from cordwood.spark.pipeline.pipeline_definition import (
+    KafkaSink,
+    PipelineStep,
+    TableSink,
+    parse_pipeline,
+    read_pipeline,
+)
+
+SOURCE: Final = {"path": "logs", "subscribe": "orders"}
+KAFKA: Final = {"format": "kafka", "topic": "out", "kafka": {"bootstrap": {"servers": "a:1"}}}
+DELTA: Final = {"format": "delta", "to": "lake/orders"}
+WHOLE: Final = """
+trigger = "5 seconds"
+
+[source]
+path = "logs"
+subscribe = "orders"
+maxOffsetsPerTrigger = 1000
+includeHeaders = true
+kafka.bootstrap.servers = "broker:9092"
+
+[[transform]]
+sql = "SELECT * FROM input"
+
+[[transform]]
+decode = "avro"
+schemas = "http://registry:8081"
+reader = 7
+
+[sink]
+format = "iceberg"
+to = "/lake"
+table = "shop.orders"
+mode = "upsert"
+key = "topic, key"
+catalog.type = "sql"
+"""
+
+
+def test_file_has_all_parts_of_a_pipeline(tmp_path: Path) -> None:
+    (tmp_path / "orders.toml").write_text(WHOLE)
+
+    found = read_pipeline(str(tmp_path / "orders.toml"))
+
+    assert (found.name, found.trigger) == ("orders", "5 seconds")
+    assert found.checkpoint == f"{tmp_path}/orders.checkpoint"
+    assert found.source == {
+        "path": f"{tmp_path}/logs",
+        "subscribe": "orders",
+        "maxOffsetsPerTrigger": "1000",
+        "includeHeaders": "true",
+        "kafka.bootstrap.servers": "broker:9092",
+    }
+    avro = {"schemas": "http://registry:8081", "reader": "7"}
+    assert found.steps == (
+        PipelineStep(kind="sql", value="SELECT * FROM input"),
+        PipelineStep(kind="decode", value="avro", options=avro),
+    )
+    assert found.sink == TableSink(
+        format="iceberg",
+        to="/lake",
+        table="shop.orders",
+        mode="upsert",
+        key=("topic", "key"),
+        catalog={"type": "sql"},
+    )
+
+
+def test_options_of_topics_are_those_of_the_sink() -> None:
+    found = parse_pipeline({"name": "a", "source": SOURCE, "sink": KAFKA}, folder="/p")
+
+    assert found.sink == KafkaSink(options={"topic": "out", "kafka.bootstrap.servers": "a:1"})
+    assert found.checkpoint == "/p/a.checkpoint"
+    assert found.trigger == "available-now"
+
+
+@pytest.mark.parametrize(
+    ("changed", "error_text"),
+    (
+        ({"sinks": {}}, r"unknown option of the pipeline: sinks; did you mean sink\?"),
+        ({"source": None}, "source is missing"),
+        ({"source": {"path": ["a"]}}, "path: a list cannot be an option"),
+        ({"name": 7}, "name: 7 is not a text"),
+        ({"transform": {}}, "transform: not a list of steps"),
+        ({"transform": [{}]}, "transform 1 has no kind"),
+        ({"transform": [{"sql": "a", "function": "b"}]}, "transform 1 has sql and function"),
+        ({"transform": [{"sql": "a", "reader": 7}]}, "transform 1: unknown option reader"),
+        ({"sink": {}}, "sink: format is not set"),
+        ({"sink": {"format": "hudi"}}, "sink: format 'hudi' is unknown"),
+        ({"sink": {"format": "delta"}}, "sink: to is not set"),
+        (
+            {"sink": {**DELTA, "mood": "append"}},
+            r"unknown option of the sink: mood; did you mean mode\?",
+        ),
+        ({"sink": {**DELTA, "mode": "merge"}}, "sink: unknown mode 'merge'"),
+        ({"sink": {**DELTA, "mode": "upsert"}}, "an upsert needs a key"),
+        ({"sink": {**DELTA, "key": "key"}}, "an append has none"),
+        ({"sink": {**DELTA, "table": "a.b"}}, "an Iceberg table has a name"),
+        (
+            {"sink": {"format": "parquet", "to": "a", "mode": "upsert", "key": "key"}},
+            "a folder of Parquet files cannot be updated",
+        ),
+    ),
+)
+def test_unusable_definition_is_rejected(changed: dict[str, object], error_text: str) -> None:
+    with pytest.raises(SettingError, match=error_text):
+        parse_pipeline({"name": "a", "source": SOURCE, "sink": DELTA, **changed})
+
+
+@pytest.mark.parametrize("text", (None, "= 7"))
+def test_unreadable_file_is_rejected(tmp_path: Path, text: str | None) -> None:
+    place = tmp_path / "orders.toml"
+    if text is not None:
+        place.write_text(text)
+
+    with pytest.raises(SettingError, match=r"orders\.toml: (No such file|not TOML)"):
+        read_pipeline(str(place))

@@ -1,0 +1,33 @@
+"""Outline of a pipeline for a person."""
+
+from cordwood.spark.pipeline.pipeline_definition import parse_pipeline
+from cordwood.spark.pipeline.pipeline_outline import pipeline_outline
+
+
+def test_outline_has_every_part_and_no_password() -> None:
+    pipeline = parse_pipeline(
+        {
+            "name": "orders",
+            "source": {"subscribe": "orders", "kafka.ssl.key.password": "x1"},
+            "transform": [{"sql": "SELECT *\n  FROM input"}, {"decode": "avro", "reader": "o"}],
+            "sink": {"format": "delta", "to": "/lake", "mode": "upsert", "key": "key"},
+        },
+        folder="/p",
+    )
+
+    assert pipeline_outline(pipeline).splitlines() == [
+        "pipeline    orders, trigger available-now",
+        "read        subscribe=orders, kafka.ssl.key.password=***",
+        "step 1      sql SELECT * FROM input",
+        "step 2      decode avro (reader=o)",
+        "write       delta table in /lake, one commit for each batch: the last row of each key",
+        "checkpoint  /p/orders.checkpoint",
+    ]
+
+
+def test_outline_names_the_topics_of_a_sink() -> None:
+    pipeline = parse_pipeline(
+        {"name": "a", "source": {"path": "/l"}, "sink": {"format": "kafka", "topic": "out"}}
+    )
+
+    assert "write       topics, exactly once: topic=out" in pipeline_outline(pipeline)

@@ -1,0 +1,41 @@
+"""Options and errors of a run; `tests/spark` runs pipelines."""
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from pyspark.errors import StreamingQueryException
+
+from cordwood.spark.pipeline.pipeline_definition import KafkaSink, PipelineStep
+from cordwood.spark.pipeline.pipeline_run import PipelineReport, cause_of, topic_options
+
+pytestmark = pytest.mark.spark
+
+DEAD = PipelineStep(kind="dead-letters", value="dead", options={"topic": "good"})
+
+
+def test_record_of_the_sink_is_in_the_topic_of_good_rows() -> None:
+    assert topic_options(KafkaSink(options={"a": "b"}), [DEAD]) == {
+        "recordTopic": "good",
+        "a": "b",
+    }
+
+
+@pytest.mark.parametrize("options", ({"topic": "out"}, {"topic": "out", "recordTopic": "other"}))
+def test_topic_of_the_sink_is_kept(options: dict[str, str]) -> None:
+    assert topic_options(KafkaSink(options=options), [DEAD]) == options
+
+
+def test_cause_is_the_error_of_the_package() -> None:
+    words = (
+        "Query failed\ncordwood.core.errors.tree.SettingError: topic is missing; set it\n at java"
+    )
+
+    assert cause_of(StreamingQueryException(words)) == "topic is missing; set it"
+    assert cause_of(StreamingQueryException("no memory")) == "no memory"
+
+
+def test_report_is_a_line() -> None:
+    report = PipelineReport(name="orders", query_id="q", batches=1_000, rows=2_000)
+
+    assert str(report) == "orders: 2,000 rows read in 1,000 batches"
