@@ -8,14 +8,23 @@
     report   offsets without a batch that no cleaner has removed: the new indexes are correct, and
              the records are lost
 
-A `.log` file is never written. The lock of the log directory is held. A crash leaves segments
-without indexes; the next process that opens the log rebuilds them.
+A `.log` file is never written. The lock of the log directory is held. A stop at any point is safe:
+
+    1. the clean shutdown file is removed, so that no snapshot counts as complete
+    2. new indexes are written as `.cleaned`, which the next start removes; the old ones stay
+    3. all offset indexes are removed: a segment without one is recovered when it is opened
+    4. the other indexes are replaced, then the offset indexes get their names
+    5. the clean shutdown file is written again, if there was one
+
+Each step is durable before the next one begins. A full disk leaves the old indexes.
 """
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Self
 
 from cordwood.core.errors import CorruptMessageError, DamagedFileError, LogDirectoryError
 from cordwood.core.ports import FileKind, Files
@@ -25,6 +34,11 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     CLEANER_OFFSETS,
     LOG_START_OFFSETS,
     read_offset_checkpoint,
+)
+from cordwood.storage.checkpoints.clean_shutdown_file import (
+    UNKNOWN_BROKER_EPOCH,
+    remove_clean_shutdown,
+    write_clean_shutdown,
 )
 from cordwood.storage.checkpoints.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from cordwood.storage.files import file_names as names
@@ -106,14 +120,20 @@ def reindex(
         try:
             work = _IndexRebuild(files, path)
             work.warnings += survey.warnings
+            stopped = remove_clean_shutdown(files, directory_of(path))
             work.reset(bases[0])
-            for base, following in zip(bases, (*bases[1:], 0), strict=True):
-                place = SegmentPath(path, base)
-                _remove_indexes(files, place)
-                segment = LogSegment.open(table, place, config=config, now_ms=now_ms)
-                work.rebuild(segment, following=following)
+            with _NewIndexes(files, path, bases) as new:
+                for base, following in zip(bases, (*bases[1:], 0), strict=True):
+                    place = SegmentPath(path, base)
+                    segment = LogSegment.open(table, place, config=config, now_ms=now_ms)
+                    work.rebuild(segment, following=following)
+                new.put_in()
             work.epochs.save()
             files.sync_directory(path)
+            if stopped is not None:
+                epoch = stopped.broker_epoch
+                known = UNKNOWN_BROKER_EPOCH if epoch is None else epoch
+                write_clean_shutdown(files, directory_of(path), broker_epoch=known)
         finally:
             table.close()
     return ReindexReport(
@@ -200,6 +220,7 @@ class _IndexRebuild:
     def rebuild(self, segment: LogSegment, *, following: int) -> None:
         """Write the indexes of one segment, and a snapshot at its end: the next one's base."""
         base = segment.base_offset
+        segment.files.set_index_suffix(names.CLEANED)
         self.producers.advance(max(base, self.producers.map_end_offset))
         done = recover(segment, partial(self._replay, segment))
         assert not done.truncated_bytes, "a whole segment is not truncated"
@@ -228,7 +249,7 @@ def _bases(files: Files, path: str) -> list[int]:
         raise LogDirectoryError(
             "is not a directory", path=path, remedy="give the directory of a partition"
         ) from error
-    if any(each is not None and each.suffix in {names.SWAP, names.CLEANED} for each in parsed):
+    if any(each is not None and _is_unfinished(each) for each in parsed):
         raise LogDirectoryError(
             "contains files of an unfinished compaction or segment split",
             path=path,
@@ -240,6 +261,12 @@ def _bases(files: Files, path: str) -> list[int]:
             "contains no segment", path=path, remedy="give the directory of a partition"
         )
     return bases
+
+
+def _is_unfinished(name: names.SegmentName) -> bool:
+    """Return whether a file belongs to a compaction or split; a `.cleaned` index alone does not."""
+    is_cleaned_log = name.suffix == names.CLEANED and name.extension == names.LOG
+    return is_cleaned_log or name.suffix == names.SWAP
 
 
 def _whole_headers(
@@ -275,13 +302,46 @@ def _damage_error(name: str, position: int, why: str) -> CorruptMessageError:
     )
 
 
-def _remove_indexes(files: Files, place: SegmentPath) -> None:
-    """Remove the old indexes, also those of impossible size."""
-    for extension in _INDEXES:
-        try:
-            files.remove(place.of(extension))
-        except FileNotFoundError:
-            continue
+class _NewIndexes:
+    """The new indexes of a log, with the suffix `.cleaned` until they replace the old ones."""
+
+    def __init__(self, files: Files, path: str, bases: Sequence[int]) -> None:
+        self._files = files
+        self._path = path
+        self._bases = bases
+
+    def __enter__(self) -> Self:
+        """Remove what a stopped rebuild has left."""
+        self._remove(*_INDEXES, suffix=names.CLEANED)
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Remove the new indexes if they could not be written."""
+        if isinstance(error, Exception):
+            self._remove(*_INDEXES, suffix=names.CLEANED)
+
+    def put_in(self) -> None:
+        """Replace the old indexes; a stop leaves a segment without its offset index."""
+        self._remove(names.INDEX)
+        for extension in (names.TXN_INDEX, names.TIME_INDEX, names.INDEX):
+            self._files.sync_directory(self._path)
+            self._replace(extension)
+        self._files.sync_directory(self._path)
+
+    def _replace(self, extension: str) -> None:
+        for base in self._bases:
+            old = SegmentPath(self._path, base).of(extension)
+            try:
+                self._files.rename(f"{old}{names.CLEANED}", old)
+            except FileNotFoundError:
+                with suppress(FileNotFoundError):
+                    self._files.remove(old)
+
+    def _remove(self, *extensions: str, suffix: str = "") -> None:
+        for base in self._bases:
+            for extension in extensions:
+                with suppress(FileNotFoundError):
+                    self._files.remove(SegmentPath(self._path, base, suffix).of(extension))
 
 
 def _sync(files: Files, path: str) -> None:

@@ -283,6 +283,12 @@ class SegmentFiles:
         for entries, extension in zip(self._indexes(), _INDEX_EXTENSIONS, strict=True):
             entries.rename(self.path.of(extension))
 
+    def set_index_suffix(self, suffix: str) -> None:
+        """Use index files with a suffix, while the log file has none."""
+        path = replace(self.path, suffix=suffix)
+        for entries, extension in zip(self._indexes(), _INDEX_EXTENSIONS, strict=True):
+            entries.set_path(path.of(extension))
+
     def use_cache(self, open_files: OpenFileCache) -> None:
         """Open the files through another cache from now on."""
         self.open_files = open_files
