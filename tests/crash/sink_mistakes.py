@@ -21,7 +21,7 @@ from cordwood.spark.sink.exactly_once import (
 )
 from cordwood.spark.sink.exactly_once.batch_preparation import SinkPlan
 from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, split_record
-from cordwood.spark.sink.exactly_once.sink_names import Incarnation, SinkNames
+from cordwood.spark.sink.exactly_once.sink_names import SinkNames
 from cordwood.spark.sink.exactly_once.sink_requests import End, Steps, WriteRecord, ask
 from cordwood.spark.sink.exactly_once.task_duty import TaskDuty
 from cordwood.spark.sink.exactly_once.transactional_ids import TaskPlace, TransactionalIds
@@ -147,10 +147,8 @@ def _not_resolved(
 def _winners_aborted(patch: pytest.MonkeyPatch) -> None:
     search = open_transactions.abort_orphans
 
-    def all_of(
-        names: SinkNames, driver: TransactionHandle, *, incarnation: Incarnation, keep: object
-    ) -> Steps[int]:
-        return search(names, driver, incarnation=incarnation)
+    def all_of(names: SinkNames, driver: TransactionHandle, **_: object) -> Steps[int]:
+        return search(names, driver)
 
     patch.setattr(batch_commit, "abort_orphans", all_of)
 

@@ -28,7 +28,7 @@ def abort_batch(
     handles = tuple(each.handle for each in outcomes if each.handle is not None)
     if handles:
         yield from ask(End(handles, commit=False))
-    yield from abort_unfinished(prepared, driver)
+    yield from abort_orphans(prepared.plan.names, driver)
     return True
 
 
@@ -36,8 +36,3 @@ def close_intent(driver: TransactionHandle) -> Steps[TransactionHandle]:
     """Abort an intent that is still open; return the driver's next identity."""
     answers = yield from ask(End((driver,), commit=False))
     return answers[driver].next
-
-
-def abort_unfinished(prepared: PreparedBatch, driver: TransactionHandle) -> Steps[int]:
-    """Abort transactions of tasks that have ended without a message."""
-    return abort_orphans(prepared.plan.names, driver, incarnation=prepared.incarnation)

@@ -121,7 +121,6 @@ def _abort_losers(
     aborted = yield from abort_orphans(
         prepared.plan.names,
         prepared.driver,
-        incarnation=prepared.incarnation,
         keep={each.transactional_id for each in handles},
     )
     memory.searched_ms = now_ms

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from cordwood.client.transaction_handle import TransactionHandle
 from cordwood.spark.sink.exactly_once.record_access import fenced
-from cordwood.spark.sink.exactly_once.sink_names import Incarnation, SinkNames
+from cordwood.spark.sink.exactly_once.sink_names import SinkNames
 from cordwood.spark.sink.exactly_once.sink_requests import Describe, End, ListOpen, Steps, ask
 
 
@@ -18,16 +18,17 @@ def abort_orphans(
     names: SinkNames,
     driver: TransactionHandle,
     *,
-    incarnation: Incarnation | None = None,
     keep: Collection[str] = (),
 ) -> Steps[int]:
     """Abort the sink's open transactions but `keep`; return their number.
 
-    With `incarnation` only its transactions are aborted. Brokers before Kafka 3.0 cannot list
-    transactions: there orphans end by their timeout.
+    Spark may prepare batches in several processes in turn, so orphans of every incarnation count.
+    Brokers before Kafka 3.0 cannot list transactions: there orphans end by their timeout.
     """
     listed = yield from ask(ListOpen())
-    found = [each for each in listed or () if _is_orphan(names, each, incarnation, keep)]
+    found = [
+        each for each in listed or () if names.parse_task(each) is not None and each not in keep
+    ]
     if not found:
         return 0
     states = (yield from ask(Describe(tuple(found)))) or {}
@@ -40,15 +41,6 @@ def abort_orphans(
     if orphans:
         yield from ask(End(orphans, commit=False))
     return len(orphans)
-
-
-def _is_orphan(
-    names: SinkNames, name: str, incarnation: Incarnation | None, keep: Collection[str]
-) -> bool:
-    task = names.parse_task(name)
-    if task is None or name in keep:
-        return False
-    return incarnation is None or task.incarnation == incarnation
 
 
 def ensure_unfenced(names: SinkNames, driver: TransactionHandle) -> Steps[None]:

@@ -41,4 +41,4 @@ def test_withdrawn_batch_is_not_decided() -> None:
 
 
 def test_transactions_of_tasks_without_a_message_are_aborted() -> None:
-    assert aborted(None, "s-40.2-99", "s-41.0-1")[1][-1] == "s-40.2-99"
+    assert aborted(None, "s-40.2-99", "s-41.0-1")[1][-2:] == ["s-40.2-99", "s-41.0-1"]

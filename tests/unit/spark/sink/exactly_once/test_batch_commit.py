@@ -84,7 +84,7 @@ def test_losing_attempts_are_aborted_and_winners_kept() -> None:
 
     commit(brokers, *TWO)
 
-    assert brokers.ended(commit=False) == ["s-40.2-77"]
+    assert brokers.ended(commit=False) == ["s-40.2-77", "s-40.1-12"]
 
 
 def test_losers_are_searched_every_30_s_or_after_a_retry() -> None:

@@ -4,7 +4,6 @@ from cordwood.spark.sink.exactly_once.open_transactions import abort_orphans
 from cordwood.spark.sink.exactly_once.sink_requests import Describe, End, ListOpen
 from tests.unit.spark.sink.exactly_once.scripted_brokers import (
     DRIVER,
-    MINE,
     NAMES,
     ScriptedBrokers,
 )
@@ -20,12 +19,12 @@ def test_driver_is_checked_between_the_look_and_the_abort() -> None:
     assert end.handles == (("s-1.1-1", 8, 0, 2),)
 
 
-def test_transactions_of_other_incarnations_stay_if_one_is_given() -> None:
+def test_transactions_to_keep_stay() -> None:
     brokers = ScriptedBrokers(open_ids={"s-1.1-1": 8, "s-40.2-2": 9, "s-40.2-3": 9})
 
-    brokers.run(abort_orphans(NAMES, DRIVER, incarnation=MINE, keep=("s-40.2-3",)))
+    brokers.run(abort_orphans(NAMES, DRIVER, keep=("s-40.2-3",)))
 
-    assert brokers.ended(commit=False) == ["s-40.2-2"]
+    assert brokers.ended(commit=False) == ["s-1.1-1", "s-40.2-2"]
 
 
 def test_nothing_is_asked_without_orphans() -> None:
