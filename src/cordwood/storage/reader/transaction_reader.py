@@ -1,6 +1,7 @@
 """Aborted transactions and last stable offset for read_committed readers of another's directory.
 
-    transaction index   used if it is valid and the log has a marker for each of its entries
+    transaction index   used if it is valid, in order, and the log has an ABORT marker for each of
+                        its entries
     the log             read (headers and markers) for a segment without a valid index, since a
                         segment without aborted transactions has no index either. It is always read
                         for the last segment, whose index may be behind or torn
@@ -12,11 +13,12 @@ A directory has no information about replicas, so the caller gives the high wate
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT64_MAX
-from cordwood.core.errors import DamagedFileError
+from cordwood.core.errors import BadRecordsError, DamagedFileError
 from cordwood.storage.files.file_names import TXN_INDEX
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.storage.reader.checked_indexes import open_entries
@@ -125,18 +127,29 @@ class TransactionReader:
             found = tuple(index.read())
         except (DamagedFileError, FileNotFoundError):
             return None
-        is_valid = all(entry.last_offset < end and self._is_marked(entry) for entry in found)
+        is_ordered = all(one.last_offset < other.last_offset for one, other in pairwise(found))
+        is_valid = is_ordered and all(
+            entry.last_offset < end and self._is_marked(entry) for entry in found
+        )
         return found if found and is_valid else None
 
     def _is_marked(self, entry: AbortedTxn) -> bool:
-        """Return whether the log has a marker of the entry's producer at its last offset."""
-        walk = self._reader.retry_on_change(lambda: self._walk.segment_from(entry.last_offset))
-        return (
-            walk is not None
-            and walk.first.is_control
-            and walk.first.base_offset == entry.last_offset
-            and walk.first.producer_id == entry.producer_id
-        )
+        """Return whether the log has an ABORT of the entry's producer at its last offset."""
+        return self._reader.retry_on_change(lambda: self._is_aborted(entry))
+
+    def _is_aborted(self, entry: AbortedTxn) -> bool:
+        """Return whether the marker is there; the entry decides for one that is damaged."""
+        walk = self._walk.segment_from(entry.last_offset)
+        if walk is None or not walk.first.is_control:
+            return False
+        header = walk.first
+        if (header.base_offset, header.producer_id) != (entry.last_offset, entry.producer_id):
+            return False
+        try:
+            marker = ProducedBatch.of(header, walk.segment.data_of(header)).marker
+        except BadRecordsError:
+            return True
+        return marker is None or not marker.is_commit
 
     def _read_up_to(self, number: int) -> None:
         """Read the segments before `number`, from one with known open transactions on."""

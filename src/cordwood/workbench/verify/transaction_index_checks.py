@@ -3,6 +3,7 @@
     an entry               its producer has an ABORT marker at its last offset
     an ABORT marker        has an entry if data of its transaction are left
     first, stable offset   are those of the log
+    order                  last offsets ascend: a search ends at the first entry behind its range
 
 A cleaner removes the data of aborted transactions, and later their markers. Damage hides both. So
 the first data of a transaction may be gone below the offset from which on the log is complete. The
@@ -13,6 +14,7 @@ The index of the active segment may lag behind the part of its log that is not f
 of it after a crash.
 """
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT64_MAX, bytes_view
@@ -146,6 +148,7 @@ class TransactionIndexCheck:
         if loaded.findings:
             return
         latest = max((entry.last_offset for entry in loaded.entries), default=-1)
+        self.findings += _find_disorder(loaded)
         for number, entry in enumerate(loaded.entries):
             marker = markers.pop(entry.last_offset, None)
             if marker is not None and marker.is_borne_out(entry):
@@ -214,6 +217,21 @@ class TransactionIndexCheck:
                 first_offset=entry.first_offset,
                 end_offset=entry.last_offset + 1,
             )
+        )
+
+
+def _find_disorder(loaded: LoadedTransactionIndex) -> Iterator[VerifyFinding]:
+    """Yield a finding for the first entry that is not behind the one before it."""
+    offsets = [entry.last_offset for entry in loaded.entries]
+    number = next((at for at in range(1, len(offsets)) if offsets[at] <= offsets[at - 1]), None)
+    if number is not None:
+        yield damage(
+            loaded.path,
+            "the entries are not in the order of their last offsets",
+            remedy=_REMEDY,
+            position=number * ABORTED_TXN_SIZE,
+            expected=f"above {offsets[number - 1]}",
+            found=offsets[number],
         )
 
 

@@ -7,6 +7,8 @@ from cordwood.storage.files.file_names import SNAPSHOT, TXN_INDEX
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.reader.partition_reader import PartitionCheckpoints
 from cordwood.storage.reader.transaction_reader import TransactionLookahead, TransactionReader
+from cordwood.storage.segment.abstract_index import InMemoryEntries
+from cordwood.storage.segment.transaction_index import AbortedTxn, TransactionIndex
 from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.storage.log_samples import DIRECTORY, batch, lead, marker, produced
 from tests.unit.storage.reader_samples import directory, got, harm, logged, name, put, reader
@@ -196,3 +198,32 @@ def test_completed_transaction_has_no_records_after_its_marker() -> None:
     assert [each.producer_id for each in ahead.aborted_between(5, 10)] == [1, 2]
     assert [each.producer_id for each in ahead.aborted_between(10, 13)] == [2]
     assert ahead.aborted_between(0, 2) == ()
+
+
+def entries(*found: tuple[int, int, int, int]) -> bytes:
+    index = TransactionIndex(0, InMemoryEntries(b"", 34))
+    return b"".join(index.encode(AbortedTxn(*each)) for each in found)
+
+
+@pytest.mark.parametrize(
+    "index",
+    (
+        entries((2, 3, 5, 6), (1, 0, 2, 3)),
+        entries((1, 0, 2, 3), (1, 0, 2, 3), (2, 3, 5, 6)),
+        entries((1, 0, 2, 3), (2, 3, 5, 6), (3, 6, 8, 9)),
+    ),
+    ids=("reverse order", "an entry twice", "of a committed transaction"),
+)
+def test_index_that_contradicts_the_log_is_not_used(index: bytes) -> None:
+    place, log = logged(CONFIG)
+    for producer_id in (1, 2, 3):
+        lead(log, transactional(0, producer_id))
+        end = commit(3) if producer_id == 3 else abort(producer_id)
+        lead(log, end, origin=AppendOrigin.COORDINATOR)
+    log.roll()
+    lead(log, batch(2))
+    put(place.files, name(0, TXN_INDEX), index)
+
+    found = TransactionReader(reader(place.files)).aborted_between(0, 11)
+
+    assert [each[:3] for each in found] == [(1, 0, 2), (2, 3, 5)]

@@ -59,6 +59,21 @@ def test_wrong_index_is_damage_in_a_cleaned_log_too(txnindex: bytes, cleaned_to:
     assert ABORTED in found(cleaned(txnindex, cleaned_to=cleaned_to))
 
 
+def test_entries_in_another_order_are_damage() -> None:
+    log = (
+        produced(0, 2, producer=(7, 0), is_transactional=True),
+        marker(producer=(7, 0), at=2),
+        produced(0, 2, producer=(8, 0), at=3, is_transactional=True),
+        marker(producer=(8, 0), at=5),
+    )
+    files = directory(log=b"".join(map(bytes, log)))
+    put(files, name(0, ".txnindex"), entries((8, 3, 5, 6), (7, 0, 2, 3)))
+
+    assert found(files) == [
+        ("0.txnindex", "the entries are not in the order of their last offsets")
+    ]
+
+
 def test_entry_may_begin_at_data_that_a_cleaner_has_removed() -> None:
     assert found(cleaned(entries((7, 1, 6, 1)))) == []
     assert found(cleaned(entries((7, 1, 6, 1)), cleaned_to=1)) == []
