@@ -12,7 +12,7 @@ ARGS ?=
 FAST_FOLDERS := tests/unit tests/scripts tests/conformance tests/properties tests/corruption \
 	tests/mutations tests/adversary $(wildcard tests/test_*.py)
 SLOW_FOLDERS := tests/crash tests/interop tests/fuzz tests/robustness tests/spark tests/benchmarks \
-	tests/adversary tests/corruption tests/mutations tests/unit/spark \
+	tests/adversary tests/corruption tests/mutations tests/unit/spark tests/unit/cli/spark \
 	tests/unit/cli/test_doctor_checks.py
 SLOW := crash or interop or fuzz or robustness or spark or bench
 
