@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyarrow", reason="the extra spark is not installed")
-
 from cordwood.core.system import SystemFiles
 from cordwood.spark.source.split_reader import read_splits
 from cordwood.spark.stream.admission import AdmissionLimits

@@ -1,9 +1,5 @@
 """Columns of decoded values."""
 
-import pytest
-
-pytest.importorskip("pyarrow")
-
 import pyarrow as pa
 
 from cordwood.spark.formats.value_decoder import DecodedValue, decode_batches, decoded_columns

@@ -2,10 +2,6 @@
 
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyarrow")
-
 import pyarrow as pa
 
 from cordwood.spark.formats.value_encoder import EncodedValue, encode_batches
