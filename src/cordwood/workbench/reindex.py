@@ -5,8 +5,9 @@
     write    offset, time and transaction index of each segment, and a snapshot at its end; leader
              epochs only if their file is damaged or missing
     keep     the snapshot at the first segment's base: only it has the producers of deleted segments
-    report   offsets without a batch that no cleaner has removed: the new indexes are correct, and
-             the records are lost
+    report   offsets without a batch that no cleaner has removed, and a tail whose loss snapshots,
+             leader epochs or the recovery point show: the new indexes are correct, and the records
+             are lost
 
 A `.log` file is never written. The lock of the log directory is held. A stop at any point is safe:
 
@@ -63,6 +64,8 @@ from cordwood.storage.segment.transaction_index import AbortedTxn
 from cordwood.workbench.exclusive_log import lock_directory
 from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
 from cordwood.workbench.salvage.batch_scan import DamagedRange, scan_file
+from cordwood.workbench.verify.findings import offsets_text
+from cordwood.workbench.verify.log_end_witnesses import find_lost_tail, lost_tail_end
 
 _FILES_OPEN = 8
 _INDEXES = (names.INDEX, names.TIME_INDEX, names.TXN_INDEX)
@@ -123,10 +126,7 @@ def reindex(
             stopped = remove_clean_shutdown(files, directory_of(path))
             work.reset(bases[0])
             with _NewIndexes(files, path, bases) as new:
-                for base, following in zip(bases, (*bases[1:], 0), strict=True):
-                    place = SegmentPath(path, base)
-                    segment = LogSegment.open(table, place, config=config, now_ms=now_ms)
-                    work.rebuild(segment, following=following)
+                work.rebuild_all(table, bases, config=config, now_ms=now_ms)
                 new.put_in()
             work.epochs.save()
             files.sync_directory(path)
@@ -151,7 +151,7 @@ class _LogSurvey:
     """The number of batches of a log, and its lost offsets."""
 
     def __init__(self, files: Files, path: str) -> None:
-        self.batches = 0
+        self.batches = self.log_end = 0
         self.lost: list[LostOffsets] = []
         self.warnings: list[str] = []
         self._files = files
@@ -164,12 +164,26 @@ class _LogSurvey:
         for gap in find_gaps(self._headers(bases, on_bytes), start=start, cleaned_to=cleaned_to):
             if not gap.is_compacted and gap.end_offset > start:
                 self.lost.append(LostOffsets(max(gap.first_offset, start), gap.end_offset))
+        self._add_lost_tail(max(start, self.log_end))
+
+    def _add_lost_tail(self, log_end: int) -> None:
+        """Add what the files next to the log show; the rebuild replaces some of them."""
+        found = list(find_lost_tail(self._files, self._path, log_end=log_end))
+        end = lost_tail_end(found, log_end)
+        if end > log_end:
+            self.lost.append(LostOffsets(log_end, end))
+        self.warnings += [
+            f"{each.path}: {each.cause} ({offsets_text(log_end, each.end_offset)})"
+            for each in found
+            if each.end_offset is not None and each.end_offset > end
+        ]
 
     def _headers(self, bases: Sequence[int], on_bytes: OnBytes) -> Iterator[BatchHeader]:
         for base, limit in zip(bases, (*bases[1:], None), strict=True):
             name = f"{self._path}/{names.segment_name(Offset(base), names.LOG)}"
             for header in _whole_headers(self._files, name, base, limit=limit, on_bytes=on_bytes):
                 self.batches += 1
+                self.log_end = header.next_offset
                 yield header
 
     def _checkpoint(self, name: str) -> int:
@@ -189,6 +203,7 @@ class _IndexRebuild:
     def __init__(self, files: Files, path: str) -> None:
         self.warnings: list[str] = []
         self.files = files
+        self.path = path
         self.producers = ProducerStateManager(ProducerStateManagerConfig())
         self.snapshots = SnapshotFiles(files, path)
         self.epochs = LeaderEpochCheckpointFile(files, path)
@@ -217,7 +232,16 @@ class _IndexRebuild:
             self._warn(f"removed: {error}")
             return None
 
-    def rebuild(self, segment: LogSegment, *, following: int) -> None:
+    def rebuild_all(
+        self, table: OpenFileCache, bases: Sequence[int], *, config: LogConfig, now_ms: int
+    ) -> None:
+        """Write the indexes of all segments, and the snapshots at their ends."""
+        for base, following in zip(bases, (*bases[1:], 0), strict=True):
+            place = SegmentPath(self.path, base)
+            segment = LogSegment.open(table, place, config=config, now_ms=now_ms)
+            self._rebuild(segment, following=following)
+
+    def _rebuild(self, segment: LogSegment, *, following: int) -> None:
         """Write the indexes of one segment, and a snapshot at its end: the next one's base."""
         base = segment.base_offset
         segment.files.set_index_suffix(names.CLEANED)

@@ -238,6 +238,30 @@ def test_offsets_below_the_log_start_are_not_lost() -> None:
     assert run(place.files).lost == ()
 
 
+@pytest.mark.parametrize("witness", (name(10, ".snapshot"), "leader-epoch-checkpoint"))
+def test_tail_that_a_file_next_to_the_log_shows_is_lost(witness: str) -> None:
+    place = closed()
+    files = [name(9, each) for each in (".log", ".index", ".timeindex")]
+    others = {name(10, ".snapshot"), "leader-epoch-checkpoint"} - {witness}
+    for each in (*files, *others):
+        place.files.remove(f"{DIRECTORY}/{each}")
+    put(place.files, witness, b"0\n1\n0 10\n")
+
+    assert run(place.files).lost == (LostOffsets(9, 10),)
+
+
+def test_tail_that_was_not_fsynced_is_a_warning() -> None:
+    place = closed()
+    for each in (".log", ".index", ".timeindex"):
+        place.files.remove(f"{DIRECTORY}/{name(9, each)}")
+    put_beside(place, "recovery-point-offset-checkpoint", 3)
+
+    report = run(place.files)
+
+    assert report.lost == ()
+    assert "lost its tail (offset 9)" in report.warnings[0]
+
+
 def test_damaged_checkpoint_is_reported_and_not_used() -> None:
     place = closed()
     place.files.create(f"{directory_of(DIRECTORY)}/cleaner-offset-checkpoint").append(b"x")

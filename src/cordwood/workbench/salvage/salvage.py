@@ -58,6 +58,7 @@ from cordwood.workbench.salvage.transaction_evidence import (
     ProducerEvents,
     read_evidence,
 )
+from cordwood.workbench.verify.log_end_witnesses import find_lost_tail, lost_tail_end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +108,7 @@ def salvage(
     found = source_files(files, source)
     partition = partition or _partition_of(source)
     target = _target(files, source, out, partition)
-    known = side_file_facts(files, source, partition=partition)
+    known = side_file_facts(files, source)
     windows = SourceWindows(files, options.on_bytes)
     try:
         contents = _read_files(windows, source, found, known, checker=options.checker)
@@ -119,7 +120,9 @@ def salvage(
                 path=source,
                 remedy="restore it from a backup or a replica",
             )
-        losses = _losses_of(merged, contents, known, cleaned_to)
+        log_end = merged.runs[-1].next_offset
+        shown = lost_tail_end(find_lost_tail(files, source, log_end=log_end), known.end)
+        losses = _losses_of(merged, contents, known._replace(end=shown), cleaned_to)
         notes: list[str] = []
         ends, events = _transaction_ends(
             files, source, merged, losses, cleaned_to=cleaned_to, notes=notes
@@ -192,17 +195,23 @@ def _read_files(
     *,
     checker: BatchChecker,
 ) -> _Contents:
-    """Read the files, without the segments that an undamaged `.swap` file was about to replace."""
+    """Read the files, without the segments that an undamaged `.swap` file was about to replace.
+
+    The file may have lost its tail. So batches behind its end are kept from the segments.
+    """
     contents = _Contents([], [], [], [])
     bases = sorted({each.base for each in found if each.base is not None and each.rank < 2})
     following: dict[int, int | None] = dict(zip(bases, [*bases[1:], None], strict=False))
     covered = range(0)
     for file in found:
-        if file.rank and file.base is not None and file.base in covered:
+        end = _following(file, bases, following)
+        if file.rank and file.base in covered and end is not None and end <= covered.stop:
             continue
         path = f"{source}/{file.name}"
-        bounds = FileBounds(file.base, _following(file, bases, following), known.marks)
+        bounds = FileBounds(file.base, end, known.marks)
         chain = _read_chain(windows, path, bounds, known, checker=checker)
+        if file.rank and file.base in covered:
+            chain = _tail_of(chain, covered.stop)
         if file.rank == 0 and chain.batches and not chain.damages and file.base is not None:
             first = min(file.base, covered.start) if covered else file.base
             covered = range(first, max(covered.stop, chain.batches[-1].next_offset))
@@ -215,6 +224,15 @@ def _read_files(
         )
     contents.damages.sort(key=lambda each: each.first)
     return contents
+
+
+def _tail_of(chain: BatchChain, start: int) -> BatchChain:
+    """Return what reaches to `start` or behind it."""
+    return BatchChain(
+        [each for each in chain.batches if each.last_offset >= start],
+        [each for each in chain.misfits if each.last_offset >= start],
+        [each for each in chain.damages if each[1] is None or each[1] > start],
+    )
 
 
 def _following(

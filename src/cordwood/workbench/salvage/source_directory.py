@@ -18,6 +18,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import directory_of
+from cordwood.storage.reader.path_resolution import partition_of
 
 
 class SourceFile(NamedTuple):
@@ -71,9 +72,16 @@ def source_files(files: Files, source: str) -> list[SourceFile]:
     return sorted(found, key=lambda each: (each.rank, each.base or 0, each.name))
 
 
-def side_file_facts(files: Files, source: str, *, partition: TopicPartition) -> SideFileFacts:
-    """Read the checkpoints and snapshots; damaged files are reported and ignored."""
+def side_file_facts(files: Files, source: str) -> SideFileFacts:
+    """Read the checkpoints and snapshots; damaged files are reported and ignored.
+
+    The checkpoints are those of the partition that the source is named after. A directory with
+    another name has none.
+    """
     notes: list[str] = []
+    partition = partition_of(source)
+    if partition is not None and source.rpartition("/")[2] != str(partition):
+        partition = None
     log_directory = directory_of(source)
     offsets = {
         name: _checkpoint(files, f"{log_directory}/{name}", partition, notes)
@@ -111,9 +119,10 @@ def _is_of_segment(name: names.SegmentName) -> bool:
     return not name.suffix and name.extension != names.SNAPSHOT
 
 
-def _checkpoint(files: Files, path: str, partition: TopicPartition, notes: list[str]) -> int:
+def _checkpoint(files: Files, path: str, partition: TopicPartition | None, notes: list[str]) -> int:
     try:
-        return max(0, read_offset_checkpoint(files, path).get(partition, 0))
+        found = read_offset_checkpoint(files, path)
+        return 0 if partition is None else max(0, found.get(partition, 0))
     except DamagedFileError as error:
         notes.append(str(error))
         return 0

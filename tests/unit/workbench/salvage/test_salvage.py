@@ -142,6 +142,39 @@ def test_swap_file_replaces_the_segments_it_covers() -> None:
     assert [each[:2] for each in report.gaps] == [(2, 3)]
 
 
+def test_swap_file_without_its_tail_does_not_replace_what_is_behind_it() -> None:
+    contents = {ZERO: batch(0) + batch(4), EIGHT: batch(8), f"{ZERO}.swap": cleaned_batch(0)}
+
+    report = salvage(ports(directory(contents)), SOURCE, out="/out")
+
+    assert (report.batches, report.log_end) == (3, 12)
+    assert report.is_whole
+
+
+def test_checkpoints_of_another_partition_are_not_used() -> None:
+    beside = {"log-start-offset-checkpoint": b"0\n1\nu 0 4\n"}
+    files = directory({ZERO: batch(0) + batch(4)}, beside=beside)
+
+    report = salvage(
+        ports(files), SOURCE, out="/out", partition=TopicPartition(TopicName("u"), PartitionId(0))
+    )
+
+    assert (report.log_start, report.log_end) == (0, 8)
+
+
+@pytest.mark.parametrize(
+    ("witness", "data"),
+    (
+        ("00000000000000000009.snapshot", b""),
+        ("leader-epoch-checkpoint", b"0\n2\n0 0\n1 9\n"),
+    ),
+)
+def test_tail_that_a_file_next_to_the_log_shows_is_lost(witness: str, data: bytes) -> None:
+    report = salvage(ports(directory({ZERO: batch(0), witness: data})), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(4, 8)]
+
+
 def test_contradicting_batches_are_reported() -> None:
     files = directory({ZERO: batch(0) + batch(4), "other.log": batch(2)})
 
