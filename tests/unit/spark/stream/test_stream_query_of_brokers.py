@@ -1,0 +1,84 @@
+"""A query of a stream over brokers, without Spark: growth, limits, restarts and new partitions."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cordwood
+from cordwood.core.errors import InconsistentTopicIdError
+from cordwood.core.system import SystemFiles
+from cordwood.spark.stream.admission import NO_LIMITS, AdmissionLimits
+from cordwood.spark.stream.stream_offset import INITIAL
+from cordwood.spark.stream.stream_options import parse_stream_options
+from cordwood.spark.stream.stream_query import StreamQuery
+from cordwood.testing.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from cordwood.testing.kafka_fixture import Kafka
+
+
+def query_of(kafka: "Kafka", **options: str) -> StreamQuery:
+    places = {"kafka.bootstrap.servers": kafka.bootstrap, "subscribe": "t"}
+    given = {**places, "startingOffsets": "earliest", **options}
+    return StreamQuery(parse_stream_options(given), SystemFiles(), VirtualClock())
+
+
+def send(kafka: "Kafka", count: int, *, partition: int = 0) -> None:
+    with cordwood.Producer(kafka.bootstrap) as producer:
+        for _ in range(count):
+            producer.send("t", bytes(100), partition=partition)
+
+
+def test_query_follows_its_topic_over_a_restart_of_the_broker(kafka: "Kafka") -> None:
+    send(kafka, 3)
+    query = query_of(kafka)
+    first = query.latest(INITIAL, NO_LIMITS)
+    kafka.restart()
+    send(kafka, 2)
+
+    second = query.latest(first, NO_LIMITS)
+
+    assert (first["t"], second["t"]) == ({"0": 3}, {"0": 5})
+    query.close()
+
+
+def test_bytes_of_brokers_limit_a_batch_by_their_average(kafka: "Kafka") -> None:
+    send(kafka, 100)
+    query = query_of(kafka)
+
+    ends, start = [], INITIAL
+    while (end := query.latest(start, AdmissionLimits(max_bytes=4000))) is not start:
+        ends.append(end["t"])
+        start = end
+
+    assert len(ends) > 1
+    assert ends[-1] == {"0": 100}
+    query.close()
+
+
+def test_topic_that_was_created_again_is_refused_with_its_ids(kafka: "Kafka") -> None:
+    send(kafka, 3)
+    query = query_of(kafka)
+    end = query.latest(INITIAL, NO_LIMITS)
+    with cordwood.Admin(kafka.bootstrap) as admin:
+        admin.delete_topic("t")
+        admin.create_topic("t", partitions=1)
+
+    with pytest.raises(
+        InconsistentTopicIdError, match="t: the topic was deleted and created again"
+    ):
+        query.latest(end, NO_LIMITS)
+    query.close()
+
+
+def test_group_is_committed_when_a_batch_is_finished(kafka: "Kafka") -> None:
+    send(kafka, 3)
+    query = query_of(kafka, groupId="lake")
+    with cordwood.Admin(kafka.bootstrap) as admin:
+        end = query.latest(INITIAL, NO_LIMITS)
+        assert admin.list_group_offsets("lake") == {}
+
+        query.latest(end, NO_LIMITS)
+
+        assert [each.offset for each in admin.list_group_offsets("lake").values()] == [3]
+    query.close()
