@@ -4,6 +4,7 @@ The same records are sent to Kafka 4.3 and to our broker: every codec, committed
 transactions, headers, tombstones. Logs of old formats and with gaps are written into both.
 """
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -277,8 +278,12 @@ class Streams:
 
 
 @pytest.mark.parametrize(
-    ("isolation", "place"),
-    (("read_uncommitted", _from_segments), ("read_committed", _from_both)),
+    ("target", "isolation", "place"),
+    (
+        ("kafka", "read_committed", _from_both),
+        ("cordwood", "read_uncommitted", _from_segments),
+    ),
+    indirect=["target"],
 )
 def test_batches_of_streams_equal_those_of_sparks_connector(  # fixtures
     spark: "SparkSession",
@@ -299,7 +304,7 @@ def test_batches_of_streams_equal_those_of_sparks_connector(  # fixtures
     assert len(theirs) > 2
 
 
-def test_streams_follow_growth_and_new_partitions_as_sparks_connector_does(
+def test_streams_follow_growth_and_continue_checkpoints_as_sparks_connector_does(
     spark: "SparkSession", connector: Program, target: Target, tmp_path: Path
 ) -> None:
     streams = Streams(spark, connector, target.broker, tmp_path)
@@ -312,12 +317,23 @@ def test_streams_follow_growth_and_new_partitions_as_sparks_connector_does(
         admin.create_topic("Grown-too", partitions=1)
         found.append(_step(streams, limited, _from_both(target), range(50, 131), partitions=3))
         found.append(_step(streams, options, _from_segments(target), range(131, 140), partitions=3))
+        shutil.copytree(tmp_path / "theirs", tmp_path / "taken over" / "checkpoint")
+        successor = replace(streams, folder=tmp_path / "taken over")
+        _send(target.broker, range(140, 170), partitions=3)
+        found.append((streams.theirs(options), successor.ours({**options, **_from_both(target)})))
         admin.delete_topic("Grown")
         admin.delete_topic("Grown-too")
 
     for theirs, ours in found:
         assert ours == theirs
-    assert [len(theirs) > 1 for theirs, _ in found] == [True, True, False]
+    assert [len(theirs) > 1 for theirs, _ in found] == [True, True, False, False]
+    assert len(found[-1][0][0]) == 30
+
+
+def _send(broker: Broker, values: range, *, partitions: int) -> None:
+    with cordwood.Producer(broker.bootstrap) as producer:
+        for number in values:
+            producer.send("Grown", b"%d" % number, partition=number % partitions)
 
 
 def _step(
@@ -329,9 +345,7 @@ def _step(
     partitions: int,
 ) -> tuple[Batches, Batches]:
     """Send values, and return the batches that both streams then have."""
-    with cordwood.Producer(streams.broker.bootstrap) as producer:
-        for number in values:
-            producer.send("Grown", b"%d" % number, partition=number % partitions)
+    _send(streams.broker, values, partitions=partitions)
     return streams.theirs(options), streams.ours({**options, **place})
 
 
