@@ -2,8 +2,10 @@
 
 import pytest
 
+from cordwood.core.binary import crc32c
 from cordwood.core.errors import CorruptMessageError, LogDirectoryError
 from cordwood.storage.files.atomic_write import directory_of
+from cordwood.storage.files.header_scan import headers
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.reader.path_resolution import partition_of
@@ -167,6 +169,25 @@ def test_log_with_a_wrong_bit_is_rejected() -> None:
 
     with pytest.raises(CorruptMessageError, match="wrong checksum or size"):
         run(place.files)
+
+
+def test_log_with_a_marker_of_unknown_type_is_rejected_unchanged() -> None:
+    place = LogHarness()
+    log = place.open()
+    follow(log, *interleaved())
+    log.close()
+    data = bytearray(got(place.files, name(0)))
+    found = headers(lambda size, at: bytes(data[at : at + size]), 0, len(data))
+    start = next(each.position for each in found if each.is_control)
+    data[data.index(b"\x08\0\0\0", start + 61) + 4] = 9
+    end = start + 12 + int.from_bytes(data[start + 8 : start + 12])
+    data[start + 17 : start + 21] = crc32c(data[start + 21 : end]).to_bytes(4)
+    put(place.files, name(0), bytes(data))
+
+    with pytest.raises(CorruptMessageError, match="does not end a transaction"):
+        run(place.files)
+
+    assert got(place.files, name(0)) == data
 
 
 @pytest.mark.parametrize(("base", "offset"), ((3, 1), (3, 6)))

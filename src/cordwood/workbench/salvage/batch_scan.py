@@ -63,6 +63,7 @@ _LEGACY_SMALLEST: Final = 26
 _BEGIN: Final = re.compile(
     rb"(?=[\x00-\x7f].{7}(?!\x00\x00\x00[\x00-\x0d])[\x00-\x7f].{7}[\x00-\x02])", re.DOTALL
 )
+_THOUGH_RIGHT: Final = ", although the checksum is right"
 _V2_REST: Final = Struct(">hiqqqhii")
 _V0_REST: Final = Struct(">bi")
 _V1_REST: Final = Struct(">bqi")
@@ -141,18 +142,28 @@ def _piece_at(
     if readable is not None and readable.has(position):
         header = read_header(window.view(position, LARGEST_HEADER), position=position)
         assert header is not None, "a whole batch has a whole header"
-        return _with_marker(window, header)
+        return _marked(window, header)
     try:
-        piece = whole_batch(window, position)
+        header = _whole_at(window, position)
     except CorruptMessageError as error:
         end = _end_of_damage(window, position, floor)
         return _repair(window, position, end.position) or _damage(window, position, end, why=error)
-    return piece if readable is None else _readable(window, piece)
+    piece = _marked(window, header)
+    is_final = readable is None or isinstance(piece, DamagedRange)
+    return piece if is_final else _readable(window, header, piece)
 
 
-def _readable(window: FileWindow, piece: WholeBatch) -> Piece:
+def _marked(window: FileWindow, header: BatchHeader) -> Piece:
+    """Return a batch with a right checksum; a control batch that no broker can load is damage."""
+    try:
+        return _with_marker(window, header)
+    except BadRecordsError as error:
+        why = f"{error}{_THOUGH_RIGHT}"
+        return DamagedRange(header.position, header.end, why, header)
+
+
+def _readable(window: FileWindow, header: BatchHeader, piece: Piece) -> Piece:
     """Return a batch with a right checksum, with a right record count, or as damage."""
-    header = piece.header
     data = bytes(window.view(header.position, header.size))
     batch = batch_at(data, 0)
     assert batch is not None, "a whole batch is whole"
@@ -165,12 +176,12 @@ def _readable(window: FileWindow, piece: WholeBatch) -> Piece:
         repaired = _check_repair(mended, header.position, (repair,))
         if repaired is not None:
             return repaired
-    why = f"{fault}, although the checksum is right"
+    why = f"{fault}{_THOUGH_RIGHT}"
     return DamagedRange(header.position, header.end, why, header, rebuild_readable(data, header))
 
 
 def whole_batch(window: FileWindow, position: int) -> WholeBatch:
-    """Return the batch at a position; CorruptMessageError unless its checksum is right."""
+    """Return the batch at a position; BadRecordsError unless checksum and marker are right."""
     return _with_marker(window, _whole_at(window, position))
 
 
@@ -178,14 +189,8 @@ def _with_marker(window: FileWindow, header: BatchHeader) -> WholeBatch:
     position = header.position
     if not header.is_control:
         return WholeBatch(header)
-    return WholeBatch(header, marker=_marker(header, window.view(position, header.size)))
-
-
-def _marker(header: BatchHeader, data: Buffer) -> EndTransaction | None:
-    try:
-        return ProducedBatch.of(header, data).marker
-    except BadRecordsError:
-        return None
+    marker = ProducedBatch.of(header, window.view(position, header.size)).marker
+    return WholeBatch(header, marker=marker)
 
 
 def _whole_at(window: FileWindow, position: int) -> BatchHeader:
@@ -358,9 +363,10 @@ def _check_repair(data: bytes, position: int, repairs: tuple[str, ...]) -> Whole
         ensure_crc(header, memoryview(data))
         for _ in batch.records():
             pass
+        marker = ProducedBatch.of(header, data).marker
     except BadRecordsError:
         return None
-    return WholeBatch(header, data, repairs, _marker(header, data))
+    return WholeBatch(header, data, repairs, marker)
 
 
 def _repair_v2(data: bytearray) -> tuple[str, ...]:

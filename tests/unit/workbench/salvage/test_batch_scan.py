@@ -6,7 +6,14 @@ from cordwood.core.binary import crc32c
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
 from cordwood.workbench.salvage.batch_scan import ZEROS, DamagedRange, WholeBatch
-from tests.unit.workbench.salvage_samples import batch, found_in, harmed, offsets_of
+from tests.unit.workbench.salvage_samples import (
+    batch,
+    found_in,
+    harmed,
+    marker,
+    offsets_of,
+    transactional,
+)
 
 THREE = (batch(0), batch(4), batch(8))
 
@@ -206,3 +213,17 @@ def test_batch_with_unreadable_records_and_a_right_checksum_is_damage() -> None:
     assert piece.rebuilt.offsets == (5, 6, 7)
     assert not piece.hides_more
     assert isinstance(after, WholeBatch)
+
+
+@pytest.mark.parametrize("is_marker", (False, True))
+def test_control_batch_that_ends_no_transaction_is_damage(*, is_marker: bool) -> None:
+    odd = bytearray(marker(4) if is_marker else transactional(4))
+    at = odd.index(b"\x08\0\0\0", 61) + 4 if is_marker else 22
+    odd[at] ^= 0x20
+    odd[17:21] = crc32c(odd[21:]).to_bytes(4)
+
+    _, damage, _ = found_in(batch(0) + bytes(odd) + batch(5))
+
+    assert isinstance(damage, DamagedRange)
+    assert damage.why.endswith("although the checksum is right")
+    assert damage.rebuilt is None
