@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from cordwood.core.errors import BadRecordsError, LogDirectoryError
 from cordwood.core.ports import Files, OpenFile
 from cordwood.storage.reader.offset_gaps import has_lost_records
 from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
@@ -104,15 +105,45 @@ class SourceWindows:
 
 
 def batches_of(run: SalvagedRun, windows: SourceWindows) -> Iterator[SalvagedBatch]:
-    """Yield the batches of a run; those of a regular one are read again."""
+    """Yield the batches of a run; those of a regular one are read again.
+
+    LogDirectoryError if they are not those that were found first.
+    """
     if run.only is not None:
+        if run.only.mended is None:
+            found = _read_again(run, windows, run.only.header.position)
+            _ensure_same(run, is_same=found.header == run.only.header)
         yield run.only
         return
-    position = run.position
+    position, count = run.position, 0
     while position < run.end:
-        batch = read_batch(run.file, windows.window(run.file), position=position)
+        batch = _read_again(run, windows, position)
+        _ensure_same(run, is_same=bool(count) or batch.offset == run.first)
         yield batch
-        position += batch.header.size
+        position, count = position + batch.header.size, count + 1
+        if position >= run.end:
+            is_same = (position, count) == (run.end, run.batch_count)
+            _ensure_same(run, is_same=is_same and batch.last_offset == run.last)
+
+
+def _read_again(run: SalvagedRun, windows: SourceWindows, position: int) -> SalvagedBatch:
+    try:
+        return read_batch(run.file, windows.window(run.file), position=position)
+    except (BadRecordsError, FileNotFoundError) as error:
+        raise _changed(run) from error
+
+
+def _ensure_same(run: SalvagedRun, *, is_same: bool) -> None:
+    if not is_same:
+        raise _changed(run)
+
+
+def _changed(run: SalvagedRun) -> LogDirectoryError:
+    return LogDirectoryError(
+        "has changed while it was salvaged",
+        path=run.file,
+        remedy="stop the broker that writes it, and repeat the command",
+    )
 
 
 def runs_of(batches: Iterable[SalvagedBatch], *, cleaned_to: int = 0) -> Iterator[SalvagedRun]:

@@ -6,7 +6,7 @@ open for ever is written without transaction and producer: it must not hold up o
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -85,6 +85,19 @@ def write_log(
     finally:
         home.close(broker_epoch=_NO_BROKER_EPOCH)
     return start, end
+
+
+@contextmanager
+def removed_on_error(files: Files, target: str) -> Iterator[None]:
+    """Remove the new partition if it cannot be completed: half of a log looks like a whole one."""
+    try:
+        yield
+    except BaseException:
+        with suppress(FileNotFoundError):
+            for name in files.list(target):
+                files.remove(f"{target}/{name}")
+            files.remove_directory(target)
+        raise
 
 
 def record_sets(

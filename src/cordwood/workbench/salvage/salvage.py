@@ -29,7 +29,12 @@ from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds, build
 from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, cleaned_end, runs_of
 from cordwood.workbench.salvage.batch_scan import scan_file
 from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
-from cordwood.workbench.salvage.new_log import NewContents, copy_topic_id, write_log
+from cordwood.workbench.salvage.new_log import (
+    NewContents,
+    copy_topic_id,
+    removed_on_error,
+    write_log,
+)
 from cordwood.workbench.salvage.salvage_report import (
     DamagedOffsets,
     ReportedOffsets,
@@ -132,7 +137,8 @@ def salvage(
         )
         is_unended = doubtful_producers(events, ends.markers)
         new = NewContents(merged.runs, ends.markers, known.log_start, is_unended)
-        log_start, log_end = write_log(ports, place=place, contents=new, windows=windows)
+        with removed_on_error(files, target):
+            log_start, log_end = write_log(ports, place=place, contents=new, windows=windows)
     finally:
         windows.close()
     copy_topic_id(files, source, target=target)

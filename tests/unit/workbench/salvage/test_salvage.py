@@ -1,6 +1,7 @@
 """A partition's directory is salvaged into another log directory."""
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,46 @@ def test_tail_that_a_file_next_to_the_log_shows_is_lost(witness: str, data: byte
     report = salvage(ports(directory({ZERO: batch(0), witness: data})), SOURCE, out="/out")
 
     assert [each[:2] for each in report.lost] == [(4, 8)]
+
+
+class ChangedAfterTheScan(MemoryFiles):
+    """Files of a broker that changes the first segment when the new log is created."""
+
+    change: Callable[[MemoryFiles], object]
+
+    def make_directory(self, path: str) -> None:
+        super().make_directory(path)
+        if path == "/out/t-0":
+            self.change(self)
+
+
+def overwritten(files: MemoryFiles) -> None:
+    files.open(f"{SOURCE}/{ZERO}", writable=True).pwrite(batch(4), 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    (
+        lambda files: files.remove(f"{SOURCE}/{ZERO}"),
+        lambda files: files.open(f"{SOURCE}/{ZERO}", writable=True).truncate(70),
+        overwritten,
+    ),
+    ids=("removed", "truncated", "overwritten"),
+)
+def test_source_that_changes_after_the_scan_is_rejected(
+    change: Callable[[MemoryFiles], object],
+) -> None:
+    files = ChangedAfterTheScan(VirtualClock())
+    files.change = change
+    for path in ("/logs", SOURCE):
+        files.make_directory(path)
+    for base in range(0, 24, 4):
+        files.create(f"{SOURCE}/{base:020}.log").append(batch(base))
+
+    with pytest.raises(LogDirectoryError, match=f"{ZERO}: has changed"):
+        salvage(ports(files), SOURCE, out="/out")
+
+    assert "t-0" not in files.list("/out")
 
 
 def test_contradicting_batches_are_reported() -> None:
