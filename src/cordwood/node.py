@@ -154,8 +154,6 @@ class Node:
     ) -> None:
         self.metrics = Metrics()
         self.addresses: Mapping[str, Address] = MappingProxyType({})
-        #: Returns the memory of requests and responses under way.
-        self.bytes_under_way: Callable[[], int] = lambda: 0
         self._given = given
         self._runtime = runtime
         self._around = around
@@ -323,7 +321,6 @@ class Node:
             metrics=self.metrics,
         )
         self._opened.push_async_callback(server.stop, SHUTDOWN_GRACE_MS)
-        self.bytes_under_way = server.bytes_under_way
         # No request is handled before the endpoints are published: there is no await in between.
         bound = await server.start(server_listeners(configs, listeners))
         self.addresses = MappingProxyType({**bound, **self.addresses})

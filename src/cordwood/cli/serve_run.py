@@ -123,7 +123,7 @@ async def _run(sources: Sequence[SettingSource], signals: StopSignals, log: LogW
         stop_without_directories(broker.logs, stopped)
         print_output(_ready_line(node))
         _notify_systemd("READY=1")
-        _return_freed_memory(node, broker, runtime.ports.worker)
+        _return_freed_memory(broker, runtime.ports.worker)
         preparations = BackgroundTasks()
         preparations.begin(_prepare(node, broker, runtime.ports.worker))
         await stopped.wait()
@@ -157,12 +157,11 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _return_freed_memory(node: Node, broker: BrokerServices, worker: Worker) -> None:
+def _return_freed_memory(broker: BrokerServices, worker: Worker) -> None:
     """Return memory that malloc keeps, from now on, whenever the broker is quiet."""
     memory = system_memory()
     if memory is not None:
-        freed = FreedMemory(worker, memory, node.bytes_under_way)
-        broker.scheduler.every(CHECK_MS, freed.check)
+        broker.scheduler.every(CHECK_MS, FreedMemory(worker, memory).check)
 
 
 def _load_inspector() -> Inspector:

@@ -107,10 +107,6 @@ class SocketServer:
         """The memory of the responses under way."""
         return sum(each.unread_bytes for each in self._connections.values())
 
-    def bytes_under_way(self) -> int:
-        """Return the memory of all requests and responses under way."""
-        return self.memory.allocated + self.response_bytes
-
     async def stop(self, grace_ms: float) -> None:
         """Stop accepting, complete the requests in progress, then close every connection.
 

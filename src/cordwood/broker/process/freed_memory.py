@@ -2,14 +2,15 @@
 
 `keep_freed_memory` makes frames fast, but after a burst of large requests or responses the process
 keeps their memory, also the free ranges between buffers that are still in use. While the broker
-works, that memory serves the next requests. When it is quiet and has grown, a worker gives the
-memory back: a few milliseconds for 100 MiB.
+works, that memory serves the next requests. When it is quiet and malloc keeps more than before, a
+worker gives the memory back: a few milliseconds for 100 MiB.
 
-Requests and responses under way count as neither growth nor floor. A broker whose clients do not
-read is quiet, and a trim leaves their responses; when they end, their memory has to be returned.
+The kept memory is the resident memory without the memory that malloc has in use. A broker whose
+clients do not read is quiet: a trim leaves their responses, and when they end, malloc keeps theirs.
+The resident memory alone would be the same before and after their end.
 
 A broker makes no full garbage collection while it works (`process_tuning`). Objects in cycles are
-freed before memory is given back, and in the first quiet moment of each hour.
+freed in a quiet moment after the resident memory has grown, and in the first one of each hour.
 """
 
 import ctypes
@@ -27,15 +28,22 @@ CHECK_MS: Final = 5_000
 QUIET_S: Final = 1.0
 #: The checks from one full collection to the next: an hour of them.
 CHECKS_PER_COLLECTION: Final = 720
-#: The growth of the resident memory after which it is worth a trim.
+#: The growth of the resident memory after which a collection is worth its time, and that of the
+#: kept memory after which a trim is.
 GROWTH_BYTES: Final = 32 * 1024 * 1024
 _STATM: Final = Path("/proc/self/statm")
+#: The fields of `struct mallinfo2`.
+_FIELDS: Final = (
+    *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+    *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+)
 
 
 class ProcessMemory(NamedTuple):
     """Measurements of this process, and the calls that free memory and return it to the system."""
 
     resident_bytes: Callable[[], int]
+    used_bytes: Callable[[], int]
     processor_s: Callable[[], float]
     trim: Callable[[], object]
     collect: Callable[[], object]
@@ -44,50 +52,74 @@ class ProcessMemory(NamedTuple):
 class FreedMemory:
     """Decides when to free memory; `check` is called every CHECK_MS on the loop's thread."""
 
-    __slots__ = ("_checks", "_floor", "_process", "_under_way", "_used_s", "_worker")
+    __slots__ = ("_checks", "_kept_floor", "_process", "_resident_floor", "_used_s", "_worker")
 
-    def __init__(
-        self, worker: Worker, process: ProcessMemory, under_way: Callable[[], int]
-    ) -> None:
-        """Use `under_way` for the bytes of requests and responses."""
+    def __init__(self, worker: Worker, process: ProcessMemory) -> None:
         self._worker = worker
         self._process = process
-        self._under_way = under_way
         self._used_s = process.processor_s()
         self._checks = 0
-        #: The other resident memory after the last trim, or the least since.
-        self._floor = self._other_bytes()
+        #: The resident memory at the last collection, or the least since.
+        self._resident_floor = process.resident_bytes()
+        #: The kept memory at the last trim, or the least since.
+        self._kept_floor = self._resident_floor - process.used_bytes()
 
     def check(self) -> None:
-        """Collect all garbage if that is due, and begin a trim, if the broker is quiet."""
+        """Collect all garbage and begin a trim, if the broker is quiet and they are due."""
         process, before_s = self._process, self._used_s
         self._used_s = process.processor_s()
-        other = self._other_bytes()
-        self._floor = min(self._floor, other)
+        resident = process.resident_bytes()
+        self._resident_floor = min(self._resident_floor, resident)
         self._checks += 1
         if self._used_s - before_s >= QUIET_S:
             return
-        has_grown = other > self._floor + GROWTH_BYTES
+        has_grown = resident > self._resident_floor + GROWTH_BYTES
         if has_grown or self._checks >= CHECKS_PER_COLLECTION:
-            self._checks = 0
+            self._checks, self._resident_floor = 0, resident
             process.collect()
-        if has_grown:
-            # The memory that a trim leaves is in use. If it leaves less, the next check sees it.
-            self._floor = other
+        kept = process.resident_bytes() - process.used_bytes()
+        self._kept_floor = min(self._kept_floor, kept)
+        if kept > self._kept_floor + GROWTH_BYTES:
+            # The memory that a trim leaves stays kept. If it leaves less, the next check sees it.
+            self._kept_floor = kept
             self._worker.submit(process.trim, lane=Lane.BACKGROUND)
 
-    def _other_bytes(self) -> int:
-        return self._process.resident_bytes() - self._under_way()
+
+class _MallocInfo(ctypes.Structure):
+    """The account of malloc."""
+
+    _fields_ = tuple((name, ctypes.c_size_t) for name in _FIELDS)
+
+    hblkhd: int
+    uordblks: int
 
 
 def system_memory() -> ProcessMemory | None:
     """Return the calls of this system; None without glibc, whose malloc keeps freed memory."""
     try:
-        trim = ctypes.CDLL(None).malloc_trim
+        library = ctypes.CDLL(None)
+        trim = library.malloc_trim
         _resident_bytes()
     except (OSError, AttributeError):
         return None
-    return ProcessMemory(_resident_bytes, time.process_time, lambda: trim(0), collect_all)
+    return ProcessMemory(
+        _resident_bytes, _used_bytes(library), time.process_time, lambda: trim(0), collect_all
+    )
+
+
+def _used_bytes(library: ctypes.CDLL) -> Callable[[], int]:
+    """Return the call for the bytes that malloc has in use: 0 with glibc before 2.33."""
+    try:
+        info = library.mallinfo2
+    except AttributeError:
+        return lambda: 0
+    info.restype = _MallocInfo
+
+    def used() -> int:
+        found: _MallocInfo = info()
+        return found.uordblks + found.hblkhd
+
+    return used
 
 
 def _resident_bytes() -> int:
