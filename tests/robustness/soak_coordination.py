@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from cordwood.client.aio import Admin, Consumer, Producer
 from cordwood.client.network.runtime import ClientRuntime
+from cordwood.core.errors import GroupIdNotFoundError, TransactionalIdNotFoundError
 
 if TYPE_CHECKING:
     from cordwood.client.settings import ConsumerOptions
@@ -138,10 +139,29 @@ class SoakCoordination:
     # -- administrators
 
     async def _look(self, admin: Admin) -> None:
-        groups = [each.group_id for each in await admin.list_groups()]
-        await admin.describe_groups(groups)
+        groups = await _listed_groups(admin)
         for each in groups:
+            try:
+                await admin.describe_groups([each])
+            except GroupIdNotFoundError:
+                self._expect_end("group", each, left=await _listed_groups(admin))
             await admin.list_group_offsets(each)
-        for listed in await admin.list_transactions():
-            await admin.describe_transactions([listed.transactional_id])
+        for each in await _listed_ids(admin):
+            try:
+                await admin.describe_transactions([each])
+            except TransactionalIdNotFoundError:
+                self._expect_end("transactional id", each, left=await _listed_ids(admin))
         self._counts["listed groups"] += len(groups)
+
+    def _expect_end(self, kind: str, name: str, *, left: list[str]) -> None:
+        """Count what has expired between its listing and its description."""
+        assert name not in left, f"hour {self._hour}: {kind} {name} is listed, and not found"
+        self._counts[f"{kind}s that expire while they are described"] += 1
+
+
+async def _listed_groups(admin: Admin) -> list[str]:
+    return [each.group_id for each in await admin.list_groups()]
+
+
+async def _listed_ids(admin: Admin) -> list[str]:
+    return [each.transactional_id for each in await admin.list_transactions()]
