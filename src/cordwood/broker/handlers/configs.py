@@ -184,8 +184,8 @@ class _ConfigResults:
     """The results of the entries of one response.
 
     Topics share the entries of the settings that they do not have. Without a shared result too,
-    a request of 10 KB would make 30,000 objects, and malloc could not return their memory, since
-    other objects of the time stay between them.
+    a request of 10 KB would make 50,000 objects. The interpreter does not return their memory
+    while other objects of the time stay between them.
     """
 
     def __init__(self, request: DescribeConfigsRequest) -> None:

@@ -128,7 +128,7 @@ def test_described_settings_have_the_requested_parts(harness: BrokerHarness) -> 
 
 
 def test_topics_without_settings_of_their_own_share_their_results(harness: BrokerHarness) -> None:
-    """Requests of 10 KB for 490 topics left 80 MiB that malloc could not return."""
+    """Forty requests of 10 KB for 490 topics took 174 MiB, and take 85 MiB."""
     harness.metadata.publish(harness.metadata.image.with_topic(topic("payments")))
     request = DescribeConfigsRequest(
         resources=[
