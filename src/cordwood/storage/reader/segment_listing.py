@@ -49,6 +49,14 @@ def list_segments(
     return sorted({each.base_offset: each for each in (*swapped, *plain)}.values())
 
 
+def pending_swaps(found: Iterable[str], listed: Iterable[ListedSegment]) -> list[ListedSegment]:
+    """Return the .swap segments of complete sets that are not listed, as they cover no offsets."""
+    parsed = [name for name in map(parse_segment_name, found) if name is not None]
+    logs = [name for name in parsed if name.extension == file_names.LOG]
+    known = set(listed)
+    return [each for each in _complete(logs, parsed) if each not in known]
+
+
 def snapshot_offsets(found: Iterable[str]) -> list[int]:
     """Return the offsets of the producer snapshots in order."""
     parsed = [name for name in map(parse_segment_name, found) if name is not None]

@@ -2,6 +2,7 @@
 
     damage     the extension of a segment file, but no base offset in front of it
     leftover   a suffix of a deleted or temporary file, or an index without a log
+    pending    a `.swap` file: a broker puts it in place of segments at startup
     unknown    all other names; brokers ignore such files
     missing    the offset index of a segment before the last, unless no segment has one
 
@@ -19,6 +20,7 @@ from cordwood.storage.files.file_names import (
     INDEX,
     LOG,
     SNAPSHOT,
+    SWAP,
     TIME_INDEX,
     TXN_INDEX,
     SegmentName,
@@ -35,11 +37,13 @@ def check_names(
     path: str, names: Collection[str], *, bases: AbstractSet[int]
 ) -> Iterator[VerifyFinding]:
     """Yield findings for the names in a directory; `bases` are the base offsets of segments."""
-    leftovers, unknown = [], []
+    leftovers, unknown, pending = [], [], []
     for name in names:
         parsed = parse_segment_name(name)
         if parsed is not None:
-            if parsed.suffix or (parsed.extension != SNAPSHOT and _is_orphan(parsed, bases)):
+            if parsed.suffix == SWAP:
+                pending.append(name)
+            elif parsed.suffix or (parsed.extension != SNAPSHOT and _is_orphan(parsed, bases)):
                 leftovers.append(name)
         elif name.endswith(_ENDINGS):
             yield damage(
@@ -51,16 +55,19 @@ def check_names(
             )
         elif name.removesuffix(".tmp") not in _KNOWN:
             unknown.append(name)
-    if leftovers:
-        cause = f"leftover files, or files that are about to be deleted: {first_names(leftovers)}"
-        yield note(path, cause, remedy="nothing to do: the broker deletes them")
+    groups = (
+        (leftovers, "leftover files, or files that are about to be deleted", "deletes them"),
+        (pending, "files of an unfinished compaction or split", "finishes or undoes it at startup"),
+        (unknown, "files that do not belong to a log", "ignores them"),
+    )
+    for found, cause, then in groups:
+        if found:
+            remedy = f"nothing to do: the broker {then}"
+            yield note(path, f"{cause}: {first_names(found)}", remedy=remedy)
     unindexed = _find_unindexed(names, bases)
     if unindexed:
         cause = f"segments without an offset index: {first_names(unindexed)}"
         yield note(path, cause, remedy="nothing to do: it is rebuilt when the log is next opened")
-    if unknown:
-        cause = f"files that do not belong to a log: {first_names(unknown)}"
-        yield note(path, cause, remedy="nothing to do: brokers ignore them")
 
 
 def find_orphans(names: Iterable[str], bases: AbstractSet[int]) -> set[int]:

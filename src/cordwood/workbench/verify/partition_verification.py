@@ -18,7 +18,7 @@ from cordwood.storage.checkpoints.partition_metadata_file import (
     parse_partition_metadata,
 )
 from cordwood.storage.reader.partition_reader import PartitionReader
-from cordwood.storage.reader.segment_listing import snapshot_offsets
+from cordwood.storage.reader.segment_listing import pending_swaps, snapshot_offsets
 from cordwood.workbench.topic_settings_lookup import CleanupPolicy
 from cordwood.workbench.unreadable_ranges import UnreadablePages, ZeroFillingSource
 from cordwood.workbench.verify.checkpoint_checks import CheckpointedEnds, check_ends
@@ -37,6 +37,7 @@ from cordwood.workbench.verify.segment_verification import (
     SegmentInLog,
     SegmentVerifier,
     VerifyOptions,
+    check_pending,
 )
 
 #: The most checks of a partition that changes and has damage each time.
@@ -108,6 +109,8 @@ def _check(
         if only is None or each.base_offset == only
     ]
     findings = list(check_names(source.path, names, bases=set(bases))) if only is None else []
+    for pending in pending_swaps(names, listed) if only is None else ():
+        findings += check_pending(source, pending, options=options)
     epochs = _epochs(source, findings)
     _read(source, PARTITION_METADATA, parse=parse_partition_metadata, findings=findings)
     order = OffsetOrderCheck(epochs, epochs_path=f"{source.path}/{LEADER_EPOCHS}")

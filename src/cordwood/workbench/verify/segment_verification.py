@@ -8,6 +8,7 @@ Indexes are read before the log, since a broker may be writing: then the log con
 that the indexes refer to.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -188,6 +189,23 @@ class SegmentVerifier:
                 remedy="nothing to do: it is truncated when the log is next opened",
                 position=part.position,
             )
+        )
+
+
+def check_pending(
+    source: SegmentSource, listed: ListedSegment, *, options: VerifyOptions
+) -> Iterator[VerifyFinding]:
+    """Yield a finding if the log of a `.swap` segment is not whole: a broker does not open it."""
+    name = listed.name(LOG)
+    file = SegmentLogFile(source, name, source.stat(name).size, options.on_bytes)
+    parts = walk_segment(file, options.checker.check)
+    broken = next((part for part in parts if isinstance(part, BrokenRange)), None)
+    if broken is not None:
+        yield damage(
+            file.path,
+            "a segment that is about to replace others cannot be read: brokers do not open the log",
+            remedy="remove the file if the segments that it replaces exist",
+            position=broken.position,
         )
 
 

@@ -28,6 +28,12 @@ def test_leftover_and_unknown_files_are_notes() -> None:
     assert strange.cause == "files that do not belong to a log: a, b, c and 2 more"
 
 
+def test_swap_files_are_pending_and_not_leftovers() -> None:
+    (found,) = check_names("/d", [*USUAL, name(0, ".log.swap")], bases={0})
+
+    assert found.cause == f"files of an unfinished compaction or split: {name(0, '.log.swap')}"
+
+
 def test_orphans_are_bases_without_a_log() -> None:
     names = [*USUAL, name(5, ".index"), name(9, ".index.deleted"), "x"]
 

@@ -45,6 +45,24 @@ def test_empty_partition_has_no_findings() -> None:
     )
 
 
+def test_pending_segment_that_cannot_be_read_is_damage() -> None:
+    files = directory(log=v2(0, 3))
+    put(files, name(0, ".log.swap"), b"\xee" * 100)
+
+    ((path, cause),) = damages(files)
+
+    assert path == ".log.swap"
+    assert cause.startswith("a segment that is about to replace others cannot be read")
+
+
+def test_pending_segment_of_an_undone_swap_is_not_verified() -> None:
+    files = directory(log=v2(0, 3))
+    put(files, name(0, ".log.swap"), b"\xee" * 100)
+    put(files, name(0, ".index.cleaned"), b"")
+
+    assert damages(files) == []
+
+
 def test_side_files_are_verified() -> None:
     files = healthy()
     put(files, "leader-epoch-checkpoint", b"0\n5\n")
