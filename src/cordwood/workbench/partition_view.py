@@ -114,7 +114,7 @@ class PartitionView:
     ) -> Iterator["pa.RecordBatch"]:
         """Return an iterator over the records from offset `start` up to but not including `end`.
 
-        By default all columns are read, up to the current end of the log. With `read_committed` the
+        Records below the log start are deleted, and not returned. By default all columns are read, up to the current end of the log. With `read_committed` the
         iterator leaves out aborted records, and ends at the first open transaction. With `view`,
         keys and values are views of the bytes read, without a copy. A record batch has at most
         `batch_rows` rows. Damage raises CorruptMessageError after all rows before it.
@@ -126,7 +126,7 @@ class PartitionView:
         _validate_range(start, end, isolation=isolation)
         request = ColumnsRequest(
             columns=COLUMNS if columns is None else tuple(columns),
-            start=start,
+            start=max(start, self._reader.log_start()),
             end=end,
             is_committed=isolation == "read_committed",
             is_view=view,

@@ -9,7 +9,8 @@ from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.virtual_clock import VirtualClock
 from cordwood.workbench.partition_view import PartitionOffsets, open_partition, open_partitions
 from tests.unit.storage.log_samples import DIRECTORY, filled
-from tests.unit.storage.reader_samples import logged
+from tests.unit.storage.reader_samples import directory, logged
+from tests.unit.storage.segment_samples import v2
 
 
 def written(count: int = 7) -> MemoryFiles:
@@ -50,6 +51,16 @@ def test_view_returns_the_records_as_record_batches() -> None:
     rows = [row for batch in view.arrow(["offset", "key"]) for row in batch.to_pylist()]
 
     assert rows == [{"offset": offset, "key": b"key"} for offset in range(7)]
+
+
+def test_view_returns_no_records_below_a_log_start_inside_a_batch() -> None:
+    files = directory(log=v2(0, 3) + v2(4, 7))
+    files.create("/d/log-start-offset-checkpoint").append(b"0\n1\nt 0 2\n")
+
+    with open_partition(files, DIRECTORY, clock=VirtualClock()) as view:
+        batches = list(view.arrow(["offset"]))
+
+    assert [row for each in batches for row in each.column(0).to_pylist()] == list(range(2, 8))
 
 
 def test_view_returns_all_columns_of_a_range_by_default() -> None:
