@@ -7,7 +7,8 @@ broker in its own Spark, as it is delivered. We stream the broker's directory in
 Python workers over unix sockets and the checkpoint manager for local file systems. Rows go to
 `noop`, so that reading and the cost of batches are measured.
 
-    AvailableNow    all records of four partitions in one batch; both sides in at least four tasks
+    AvailableNow    all records in one batch, with the start of the query: of one partition, as
+                    both sides divide it by default, and of four in at least four tasks
     micro-batch     the median of `triggerExecution` over the batches of one partition, without the
                     first five; the peer is measured again with the same checkpoint manager
 
@@ -55,8 +56,8 @@ class StreamSize(NamedTuple):
     batches: int
 
 
-SMALL: Final = StreamSize(300_000, 90_000, 30)
-FULL: Final = StreamSize(3_000_000, 1_800_000, 60)
+SMALL: Final = StreamSize(300_000, 300_000, 30)
+FULL: Final = StreamSize(3_000_000, 3_000_000, 60)
 
 
 class StreamSide(NamedTuple):
@@ -72,6 +73,16 @@ class StreamSide(NamedTuple):
         return cast("Answer", self.session.ask(what, {"options": given, "manager": manager}))
 
 
+class StreamedTopic(NamedTuple):
+    """A topic, the words and the number of its records, more options, and the required ratio."""
+
+    name: str
+    words: str
+    records: int
+    options: dict[str, str]
+    goal: float
+
+
 def figures(size: StreamSize = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Measure both sides in turns."""
     warm(lambda line: print(line, file=sys.stderr))
@@ -82,40 +93,43 @@ def figures(size: StreamSize = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
         broker.start()
         _fill(broker, size)
         both = _sides(stack, broker, folder)
-        yield from _available_now(both, size, rounds)
+        one = StreamedTopic("single", "one partition", size.single, {}, goal=2)
+        divided = {"minPartitions": str(PARTITIONS)}
+        four = StreamedTopic("streamed", "four partitions", size.streamed, divided, goal=1)
+        yield from _available_now(both, one, rounds)
+        yield from _available_now(both, four, rounds)
         for tasks in (1, 8):
             yield from _micro_batches(both, size, rounds, tasks=tasks)
 
 
 def _available_now(
-    both: tuple[StreamSide, StreamSide], size: StreamSize, rounds: int
+    both: tuple[StreamSide, StreamSide], topic: StreamedTopic, rounds: int
 ) -> Iterator[Figure]:
     """Yield the rate of all records at once, with the start of the query, and its cost."""
-    options = {"subscribe": "streamed", "minPartitions": str(PARTITIONS)}
+    options, records = {"subscribe": topic.name, **topic.options}, topic.records
+    name = f"Spark streams AvailableNow, {records / _MILLION:g} M of 100 B, {topic.words}"
     answers: list[list[Answer]] = [[], []]
     for _ in range(rounds + 1):
         for number, side in enumerate(both):
             answer = side.ask("available_now", manager=side.manager, **options)
-            if answer["found"] != size.streamed:
-                raise RuntimeError(f"{side.where} streams {answer['found']} of {size.streamed}")
+            if answer["found"] != records:
+                raise RuntimeError(f"{side.where} streams {answer['found']} of {records}")
             answers[number].append(answer)
-    ours, theirs = (
-        size.streamed / _MILLION / min(each["seconds"] for each in side) for side in answers
-    )
+    ours, theirs = (records / _MILLION / min(each["seconds"] for each in side) for side in answers)
     yield Figure(
-        name=f"Spark streams AvailableNow, {size.streamed / _MILLION:g} M of 100 B",
+        name=name,
         value=ours,
         unit="M records/s",
         peer=PEER,
         peer_value=theirs,
         ratio=ours / theirs,
-        goal=2,
+        goal=topic.goal,
     )
     ours, theirs = (
-        min(each["processor"] for each in side) / size.streamed * _MILLION for side in answers
+        min(each["processor"] for each in side) / records * _MILLION for side in answers
     )
     yield Figure(
-        name=f"Spark streams AvailableNow, {size.streamed / _MILLION:g} M of 100 B, processor",
+        name=f"{name}, processor",
         value=ours,
         unit="s/M records",
         peer=PEER,

@@ -21,5 +21,5 @@ def test_streams_are_measured_when_small() -> None:
 
     measured = list(streams.figures(size, rounds=1))
 
-    assert len({figure.name for figure in measured}) == len(measured) == 6
+    assert len({figure.name for figure in measured}) == len(measured) == 8
     assert all(figure.value > 0 for figure in measured)
