@@ -109,9 +109,12 @@ def read_batch(file: str, window: FileWindow, *, position: int) -> SalvagedBatch
 
 
 def wrapper_start(data: bytes | memoryview, last_offset: int) -> int:
-    """Return the first offset in a wrapper of old messages; its own if the inside is unreadable."""
+    """Return the lowest offset in a wrapper of old messages; its own if the inside is unreadable.
+
+    The messages inside may have any order.
+    """
     try:
-        return min(LegacyBatch(data).base_offset, last_offset)
+        return min(last_offset, *(each.offset for each in LegacyBatch(data).records()))
     except BadRecordsError:
         return last_offset
 

@@ -1,8 +1,9 @@
 """Batches are read again from their place, and written with corrected fields."""
 
 from cordwood.records.batch_stream import batch_at
-from cordwood.records.compression import Codec
+from cordwood.records.compression import Codec, compress
 from cordwood.records.legacy_builder import LegacyBuilder
+from cordwood.records.legacy_message import LegacyMessage, append_message
 from cordwood.workbench.salvage.salvaged_batch import (
     Trust,
     read_batch,
@@ -41,3 +42,14 @@ def test_batch_without_its_transaction_is_valid() -> None:
     found = batch_at(bytes(data), 0)
     assert found is not None
     assert (found.is_transactional, found.producer_id, found.is_crc_valid()) == (False, -1, True)
+
+
+def test_wrapper_begins_at_its_lowest_message() -> None:
+    inner = bytearray()
+    for offset in (1, 0, 2):
+        append_message(inner, LegacyMessage(offset, 0, 1, 0, 10, None, memoryview(b"v")))
+    value = memoryview(compress(Codec.GZIP, bytes(inner)))
+    data = bytearray()
+    append_message(data, LegacyMessage(12, 0, 1, 1, 10, None, value))
+
+    assert wrapper_start(bytes(data), 12) == 10
