@@ -13,7 +13,7 @@ writes the same bytes. The source is only read.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final, NamedTuple, TypedDict
 
@@ -38,7 +38,11 @@ from cordwood.storage.reader.partition_reader import (
     ReaderOffsets,
     SegmentDescription,
 )
-from cordwood.storage.reader.path_resolution import partition_of, reader_of
+from cordwood.storage.reader.path_resolution import (
+    partition_of,
+    read_high_watermark,
+    reader_of,
+)
 from cordwood.storage.reader.segment_listing import snapshot_offsets
 from cordwood.workbench.convert.batch_converter import ConvertOptions
 from cordwood.workbench.convert.segment_converter import (
@@ -48,6 +52,8 @@ from cordwood.workbench.convert.segment_converter import (
 )
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
 from cordwood.workbench.partition_paths import find_targets
+from cordwood.workbench.verify.findings import offsets_text
+from cordwood.workbench.verify.log_end_witnesses import find_lost_tail, lost_tail_end
 
 WORK: Final = ".converting"
 _OLD_WORK: Final = f"{WORK}.old"
@@ -69,7 +75,10 @@ class PartitionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertReport:
-    """The converted partitions, their size before and after, and their moved log starts."""
+    """The converted partitions, their size before and after, and their moved log starts.
+
+    `missing` are offsets in no batch that no cleaner explains: the first one and the end.
+    """
 
     path: str
     partitions: tuple[str, ...]
@@ -77,6 +86,7 @@ class ConvertReport:
     size_before: int
     size: int
     moved_log_starts: Mapping[str, int] = field(default_factory=dict)
+    missing: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the fields as a JSON object."""
@@ -87,9 +97,14 @@ class ConvertReport:
             f"\n{self.path}: {name}: the log start has moved to {offset} during the conversion"
             for name, offset in self.moved_log_starts.items()
         )
+        lost = "".join(
+            f"\n{self.path}: {name}: missing: {offsets_text(*each)}, not removed by a cleaner"
+            for name, ranges in self.missing.items()
+            for each in ranges
+        )
         return (
             f"{self.path}: {', '.join(self.partitions)}: {self.segments} segments, "
-            f"{self.size_before:,} bytes converted to {self.size:,}{moved}"
+            f"{self.size_before:,} bytes converted to {self.size:,}{moved}{lost}"
         )
 
 
@@ -147,6 +162,7 @@ class Conversion(NamedTuple):
                 for plan, before in zip(plans, self.partitions, strict=True)
                 if plan.log_start != before.log_start
             },
+            missing={plan.name: found for plan in plans if (found := tuple(_missing(files, plan)))},
         )
 
     def _checkpoint(self, plans: Sequence[PartitionPlan]) -> None:
@@ -154,7 +170,7 @@ class Conversion(NamedTuple):
         for name in (LOG_START_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS, CLEANER_OFFSETS):
             offsets = dict(self.home.checkpoints[name])
             for plan in plans:
-                offset = _checkpoint_offset(plan, name)
+                offset = _checkpoint_offset(self.files, plan, name)
                 if offset:
                     offsets[_partition(plan.name)] = Offset(offset)
             self.home.write_checkpoint(name, offsets)
@@ -219,7 +235,7 @@ def _plans(files: Files, paths: Sequence[str], *, out: str) -> list[PartitionPla
                 "path: is a single segment, not a log", key="path", remedy="give its directory"
             )
         with closing(place.reader) as reader:
-            plan = _plan_partition(reader, out=out)
+            plan = _plan_partition(files, reader, out=out)
         if plan.name in plans or exists(files, f"{out}/{plan.name}"):
             raise LogDirectoryError(
                 f"would contain {plan.name} twice",
@@ -230,7 +246,7 @@ def _plans(files: Files, paths: Sequence[str], *, out: str) -> list[PartitionPla
     return list(plans.values())
 
 
-def _plan_partition(reader: PartitionReader, *, out: str) -> PartitionPlan:
+def _plan_partition(files: Files, reader: PartitionReader, *, out: str) -> PartitionPlan:
     path = reader.source.path
     partition = partition_of(path)
     if partition is None:
@@ -240,6 +256,7 @@ def _plan_partition(reader: PartitionReader, *, out: str) -> PartitionPlan:
             remedy="rename it to <topic>-<partition>",
         )
     bounds, checkpoints = reader.offsets(), reader.checkpoints()
+    _ensure_whole_end(files, reader)
     folder = f"{out}/{WORK}/{partition}"
     listed = [each for each in reader.segments() if each.base_offset <= bounds.log_end]
     return PartitionPlan(
@@ -249,6 +266,26 @@ def _plan_partition(reader: PartitionReader, *, out: str) -> PartitionPlan:
         log_end=bounds.log_end,
         cleaned_to=checkpoints.cleaned_to,
         segments=tuple(_plan_segment(reader, each, bounds, folder=folder) for each in listed),
+    )
+
+
+def _ensure_whole_end(files: Files, reader: PartitionReader) -> None:
+    """Raise LogDirectoryError if files next to the log show that it has lost its tail.
+
+    They are compared again before that: a broker may have rolled the log meanwhile.
+    """
+    path, end = reader.source.path, -1
+    while (log_end := reader.offsets().log_end) != end:
+        end = log_end
+        found = list(find_lost_tail(files, path, log_end=end))
+        if lost_tail_end(found, end) == end:
+            return
+    lost = offsets_text(end, lost_tail_end(found, end))
+    first = next(each for each in found if (each.end_offset or 0) > end)
+    raise LogDirectoryError(
+        f"{lost} at the end: missing, as {first.path} shows",
+        path=path,
+        remedy="restore it from a replica, or run cordwood log salvage and convert the result",
     )
 
 
@@ -368,7 +405,19 @@ def _copy_side_files(files: Files, plan: PartitionPlan, folder: str) -> None:
     files.sync_directory(folder)
 
 
-def _checkpoint_offset(plan: PartitionPlan, name: str) -> int:
+def _missing(files: Files, plan: PartitionPlan) -> Iterator[tuple[int, int]]:
+    """Yield the offsets of the source in no batch that no cleaner explains."""
+    with suppress(LogDirectoryError), closing(reader_of(files, plan.source)) as reader:
+        for gap in reader.gaps(plan.log_start, plan.log_end):
+            if not gap.is_compacted:
+                yield gap.first_offset, gap.end_offset
+
+
+def _checkpoint_offset(files: Files, plan: PartitionPlan, name: str) -> int:
+    """Return an offset of the new log; its high watermark is not above that of the source."""
+    if name == HIGH_WATERMARKS:
+        known = read_high_watermark(files, plan.source)
+        return plan.log_end if known is None else max(plan.log_start, min(known, plan.log_end))
     if name == LOG_START_OFFSETS:
         is_base = plan.segments[0].base_offset == plan.log_start
         return 0 if is_base else plan.log_start

@@ -5,10 +5,16 @@ import json
 import pytest
 
 from cordwood.core.errors import CorruptMessageError, LogDirectoryError, SettingError
+from cordwood.core.types import Offset
 from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
 from cordwood.records.record import Record
-from cordwood.storage.checkpoints.checkpoint_files import LOG_START_OFFSETS, read_offset_checkpoint
+from cordwood.storage.checkpoints.checkpoint_files import (
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    read_offset_checkpoint,
+    write_offset_checkpoint,
+)
 from cordwood.storage.files.atomic_write import exists
 from cordwood.storage.reader.path_resolution import reader_of
 from cordwood.storage.reader.transaction_reader import TransactionReader
@@ -82,6 +88,34 @@ def test_log_start_inside_a_segment_is_checkpointed() -> None:
     converted(files)
 
     assert read_offset_checkpoint(files, f"/new/{LOG_START_OFFSETS}") == {PARTITION: 3}
+
+
+def test_high_watermark_is_not_above_that_of_the_source() -> None:
+    files = log_directory()
+    write_offset_checkpoint(files, f"/d/{HIGH_WATERMARKS}", offsets={PARTITION: Offset(60)})
+
+    converted(files)
+
+    assert read_offset_checkpoint(files, f"/new/{HIGH_WATERMARKS}") == {PARTITION: 60}
+
+
+def test_log_that_has_lost_its_tail_is_rejected() -> None:
+    files = log_directory()
+    files.create(f"/d/t-0/{95:020}.snapshot")
+
+    with pytest.raises(LogDirectoryError, match="offsets 90 to 94 at the end: missing"):
+        converted(files)
+
+
+def test_missing_segment_is_named() -> None:
+    files = log_directory()
+    with open_conversion(files, ["/d"], out="/other", options=BY_ZSTD) as conversion:
+        _, second, _ = conversion.remaining
+    files.remove(f"/d/t-0/{second.base_offset:020}.log")
+
+    report = converted(files)
+
+    assert f"missing: offsets {second.start} to {second.end - 1}" in report
 
 
 def test_log_start_that_moves_during_the_conversion_is_checkpointed() -> None:
