@@ -22,7 +22,8 @@ def broker(tmp_path: Path) -> Iterator[cordwood.Broker]:
 def send(broker: cordwood.Broker, topic: str, *numbers: int) -> None:
     with cordwood.Producer(broker.address) as producer:
         for number in numbers:
-            producer.send(topic, b"%d" % number, key=b"k", partition=number % 2)
+            value, time = b"%d" % number, 1000 + number
+            producer.send(topic, value, key=b"k", partition=number % 2, timestamp_ms=time)
 
 
 def ordered(broker: cordwood.Broker, tmp_path: Path, **options: str) -> ReplayOptions:

@@ -50,7 +50,10 @@ from cordwood.spark.source.split_reader import read_split
 from cordwood.spark.source.splits import Split
 from cordwood.workbench.file_window import Throttle
 
-_COMPARED: Final = ("key", "value")
+_COMPARED: Final = ("key", "value", "timestamp", "timestampType", "headers")
+#: The timestamp types of records without a time, and of those with the time of the append.
+_NO_TIME: Final = -1
+_APPEND_TIME: Final = 1
 #: Rows sent at a time, so that the rate holds within each second.
 _ROWS: Final = 1024
 #: Attempts to lock a partition: a task ends soon after its driver has died.
@@ -254,13 +257,28 @@ def _check_last_record(
             remedy="replay into another topic, with another state file",
         )
     at = task.base + number
-    request = ReadRequest(columns=_COMPARED, selection=Selection(first_offset=at, last_offset=at))
-    with open_target(options.sink) as consumer:
-        only = OffsetRange(task.target, at, at + 1)
-        found = list(fetch_range(consumer, only, decoder=decoder(), request=request))
-    wanted = expected.select(list(_COMPARED)).to_pylist()
-    if [row for batch in found for row in batch.to_pylist()] != wanted:
+    (wanted,) = expected.select(list(_COMPARED)).to_pylist()
+    if [_compared(row, wanted) for row in _target_rows(task, at, options)] != [wanted]:
         raise _foreign_record(task, f"another record at offset {at} than this replay has sent")
+
+
+def _target_rows(task: ReplayTask, at: int, options: ReplayOptions) -> Iterator[dict[str, object]]:
+    """Yield the row of the target at an offset, with the types of the source's rows."""
+    request = ReadRequest(
+        columns=source_columns.record_columns(_COMPARED),
+        selection=Selection(first_offset=at, last_offset=at),
+    )
+    schema, only = source_columns.arrow_schema(_COMPARED), OffsetRange(task.target, at, at + 1)
+    with open_target(options.sink) as consumer:
+        for batch in fetch_range(consumer, only, decoder=decoder(), request=request):
+            yield from source_columns.rows_of(batch, task.target, schema=schema).to_pylist()
+
+
+def _compared(found: dict[str, object], wanted: dict[str, object]) -> dict[str, object]:
+    """Return a row of the target as it is compared: without a time that is not the source's."""
+    is_timed = wanted["timestampType"] != _NO_TIME and found["timestampType"] != _APPEND_TIME
+    kept = {"timestampType": wanted["timestampType"]}
+    return {**found, **kept, **({} if is_timed else {"timestamp": wanted["timestamp"]})}
 
 
 def _last_row(

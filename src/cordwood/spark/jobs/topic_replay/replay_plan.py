@@ -1,7 +1,7 @@
 """Plan of a replay: its splits and its progress, kept in a state file.
 
-    state   the options, the splits, and the end of each target partition before the first record
-            was sent
+    state   the options, the splits, the end of each target partition before the first record was
+            sent, and the facts of the source (`replay_source`)
 
 Only this replay writes to the target. So the records in the target after that end are its progress;
 `sent_offsets` has their offsets in the source.
@@ -12,13 +12,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
 from cordwood.client.blocking import Admin, Consumer
 from cordwood.client.settings import shared_options
 from cordwood.core.errors import LogDirectoryError, SettingError, UnknownTopicOrPartitionError
 from cordwood.core.ports import Files
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.jobs.topic_replay.replay_source import (
+    NO_FACTS,
+    SourceFacts,
+    check_source,
+    read_leader_epochs,
+)
 from cordwood.spark.sink.sink_options import SinkOptions, parse_sink_options
 from cordwood.spark.source.coverage import (
     BrokerSource,
@@ -28,7 +34,7 @@ from cordwood.spark.source.coverage import (
 )
 from cordwood.spark.source.local_paths import parse_local_options
 from cordwood.spark.source.source_options import SourceOptions
-from cordwood.spark.source.split_planning import plan_splits
+from cordwood.spark.source.split_planning import plan_read
 from cordwood.spark.source.splits import Split
 from cordwood.storage.files.atomic_write import exists, read_whole, write_atomically
 
@@ -92,13 +98,19 @@ def parse_replay_options(
 def plan_tasks(options: ReplayOptions, files: Files) -> list[ReplayTask]:
     """Return the task of each partition, with its progress."""
     state = None if options.state is None else _read_state(files, options.state, options)
-    splits = plan_splits(options.source) if state is None else list(map(_split_of, state["splits"]))
-    _check_one_topic(splits)
-    ends = _ends(options, sorted({split.range.partition.partition for split in splits}))
-    bases = ends if state is None else dict(state["bases"])
-    if options.state is not None and state is None:
-        _write_state(files, options.state, options, splits=splits, bases=bases)
-    tasks = []
+    if state is None:
+        state = _planned(options)
+        if options.state is not None:
+            write_atomically(files, options.state, data=json.dumps(state).encode())
+        ends = dict(state["bases"])
+        splits = _splits_of(state)
+    else:
+        splits = _splits_of(state)
+        planned = {split.range.partition: split.range.end for split in splits}
+        facts = state.get("source", NO_FACTS)
+        check_source(options.source, facts, ends=planned, state=str(options.state))
+        ends = _ends(options, _numbers(splits))
+    tasks, bases = [], dict(state["bases"])
     for partition, own in groupby(splits, key=lambda split: split.range.partition):
         number = partition.partition
         target = TopicPartition(TopicName(options.topic), number)
@@ -112,6 +124,24 @@ def plan_tasks(options: ReplayOptions, files: Files) -> list[ReplayTask]:
             )
         tasks.append(ReplayTask(tuple(own), target, bases[number], done))
     return tasks
+
+
+def _planned(options: ReplayOptions) -> "_ReplayState":
+    """Return the plan of a new replay, with the facts of its source and target."""
+    epochs = [] if options.state is None else read_leader_epochs(options.source)
+    plan = plan_read(options.source)
+    _check_one_topic(plan.splits)
+    given = {name: dict(texts) for name, texts in options.given.items()}
+    entries = [
+        _SplitEntry(*partition, start, end, size, _path_of(source))
+        for (partition, start, end), size, source in plan.splits
+    ]
+    return _ReplayState(
+        told=given,
+        splits=entries,
+        bases=list(_ends(options, _numbers(plan.splits)).items()),
+        source=SourceFacts(topic_ids=dict(plan.topic_ids), leader_epochs=epochs),
+    )
 
 
 @contextmanager
@@ -166,6 +196,7 @@ class _ReplayState(TypedDict):
     told: dict[str, dict[str, str]]
     splits: list[_SplitEntry]
     bases: list[tuple[int, int]]
+    source: NotRequired[SourceFacts]
 
 
 def _read_state(files: Files, path: str, options: ReplayOptions) -> _ReplayState | None:
@@ -197,21 +228,12 @@ def _parsed_state(data: bytes) -> _ReplayState | None:
         return None
 
 
-def _write_state(
-    files: Files,
-    path: str,
-    options: ReplayOptions,
-    *,
-    splits: list[Split],
-    bases: Mapping[int, int],
-) -> None:
-    given = {name: dict(texts) for name, texts in options.given.items()}
-    entries = [
-        _SplitEntry(*partition, start, end, size, _path_of(source))
-        for (partition, start, end), size, source in splits
-    ]
-    state = _ReplayState(told=given, splits=entries, bases=list(bases.items()))
-    write_atomically(files, path, data=json.dumps(state).encode())
+def _splits_of(state: _ReplayState) -> list[Split]:
+    return list(map(_split_of, state["splits"]))
+
+
+def _numbers(splits: list[Split]) -> list[PartitionId]:
+    return sorted({split.range.partition.partition for split in splits})
 
 
 def _split_of(entry: _SplitEntry) -> Split:

@@ -120,11 +120,11 @@ def test_task_rejects_a_target_that_lost_acknowledged_records(
 # -- a source that was compacted between a kill and the next run
 
 
-def heartbeats(*offsets: int, end: int) -> bytes:
+def heartbeats(*offsets: int, end: int, later: int = 0) -> bytes:
     """Return a batch of records that differ in their times only."""
     builder = BatchBuilder(BatchFields(base_offset=offsets[0]))
     for offset in offsets:
-        builder.append(b"k", b"alive", timestamp=1000 + offset, offset=offset)
+        builder.append(b"k", b"alive", timestamp=1000 + later + offset, offset=offset)
     return bytes(builder.build(last_offset=end - 1))
 
 
@@ -160,6 +160,31 @@ def test_task_names_compaction_if_no_sent_record_is_left(
 
     with pytest.raises(LogDirectoryError, match="compaction or retention has removed the records"):
         send_left(task, order)
+
+
+def test_task_compares_the_time_of_the_last_record(broker: cordwood.Broker, tmp_path: Path) -> None:
+    """Heartbeats differ in their times only."""
+    order = replay_of_heartbeats(broker, tmp_path, left=tuple(range(40)))
+    (task,) = plan_tasks(order, SystemFiles())
+    times = [1000 + offset for offset in range(100)]
+    moved = heartbeats(*range(100), end=100, later=7)
+    write_log(tmp_path / "source", moved)
+
+    with pytest.raises(InvalidRecordError, match="another record at offset 39"):
+        send_left(task, order)
+
+    assert [stamp for *_, stamp in values(broker, "again")] == times[:40]
+
+
+def test_task_resumes_in_a_target_with_the_time_of_the_append(
+    broker: cordwood.Broker, tmp_path: Path
+) -> None:
+    with cordwood.Admin(broker.address) as admin:
+        admin.alter_configs(("topic", "again"), change={"message.timestamp.type": "LogAppendTime"})
+    order = replay_of_heartbeats(broker, tmp_path, left=tuple(range(40)))
+    (task,) = plan_tasks(order, SystemFiles())
+
+    assert send_left(task, order) == PartitionReplay(60, 40)
 
 
 def test_task_resumes_after_one_that_continued_without_its_driver(
