@@ -6,7 +6,8 @@
                   otherwise by the topic's cleanup policy: compacted, lost or unknown
               above the checkpoint of a compacted log, a pass may have ended before it wrote it
     epochs    never decrease; each batch has the epoch that the leader epoch checkpoint has for its
-              offset, from the first entry on; an entry is written before the first record
+              offset, from the first entry on; an entry is written before the first record, and
+              none but the first, which may be the log start, begins inside a batch
 
 A cleaner removes every record without a key. So missing offsets behind such a record were not
 removed by a cleaner. In a log that is not compacted, every offset is in a batch: brokers skip none,
@@ -70,9 +71,11 @@ class OffsetOrderCheck:
         "_gaps",
         "_has_file",
         "_healed",
+        "_inside",
         "_is_wrong_epoch",
         "_lost_at",
         "_next_epoch_at",
+        "_starts",
         "findings",
         "next_offset",
         "thinned_to",
@@ -86,11 +89,13 @@ class OffsetOrderCheck:
         #: The end of the offsets below which a cleaner is known to have removed some.
         self.thinned_to = 0
         self._epochs = epochs
+        self._starts = [each.start_offset for each in epochs[:0:-1]]
         self._next_epoch_at = epochs[0].start_offset if epochs else INT64_MAX
         self._epochs_path = epochs_path
         self._has_file = has_file or bool(epochs)
         self._epoch = -1
         self._ahead: EpochChange | None = None
+        self._inside: VerifyFinding | None = None
         self._early: CheckedBatch | None = None
         self._is_wrong_epoch = False
         self._gaps: list[MissingOffsets] = []
@@ -140,6 +145,9 @@ class OffsetOrderCheck:
         epochs = columns[_FIELD["leader_epoch"]]
         if epochs.count(self._epoch) < len(epochs) or bases[-1] >= self._next_epoch_at:
             self._check_epochs(swept, start, path)
+        while self._starts and self._starts[-1] <= lasts[-1]:
+            inside = _find_inside(self._starts.pop(), bases, lasts, path=self._epochs_path)
+            self._inside = inside or self._inside
 
     def break_off(self, next_offset: int | None) -> None:
         """Continue behind damage; the next offset may be unknown."""
@@ -181,6 +189,8 @@ class OffsetOrderCheck:
         yield from _above_checkpoint(above, cleaned_to, last_batches or {})
         if self._ahead is not None and not self._is_wrong_epoch:
             yield self._missing_epoch(self._ahead.batch)
+        if self._inside is not None and not self._is_wrong_epoch and self._ahead is None:
+            yield self._inside
         if self._early is not None and self._early.base_offset >= log_start:
             yield self._late_epoch(self._early)
 
@@ -397,6 +407,24 @@ def _lost(gap: MissingOffsets, cause: str, remedy: str = LOST) -> VerifyFinding:
         position=gap.position,
         first_offset=gap.first_offset,
         end_offset=gap.end_offset,
+    )
+
+
+def _find_inside(
+    offset: int, bases: list[int], lasts: list[int], *, path: str
+) -> VerifyFinding | None:
+    """Return a finding if an epoch begins inside a batch."""
+    at = bisect_right(bases, offset) - 1
+    if at < 0 or not bases[at] < offset <= lasts[at]:
+        return None
+    return damage(
+        path,
+        "an epoch begins inside a batch",
+        remedy=_REBUILD_EPOCHS,
+        first_offset=bases[at],
+        end_offset=lasts[at] + 1,
+        expected=f"{bases[at]} or {lasts[at] + 1}",
+        found=offset,
     )
 
 

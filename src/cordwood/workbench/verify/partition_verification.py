@@ -18,7 +18,11 @@ from cordwood.storage.checkpoints.partition_metadata_file import (
     parse_partition_metadata,
 )
 from cordwood.storage.reader.partition_reader import PartitionReader
-from cordwood.storage.reader.segment_listing import pending_swaps, snapshot_offsets
+from cordwood.storage.reader.segment_listing import (
+    ListedSegment,
+    pending_swaps,
+    snapshot_offsets,
+)
 from cordwood.workbench.topic_settings_lookup import CleanupPolicy
 from cordwood.workbench.unreadable_ranges import UnreadablePages, ZeroFillingSource
 from cordwood.workbench.verify.checkpoint_checks import CheckpointedEnds, check_ends
@@ -108,9 +112,7 @@ def _check(
         for each, next_base in zip(listed, [*bases, None][1:], strict=True)
         if only is None or each.base_offset == only
     ]
-    findings = list(check_names(source.path, names, bases=set(bases))) if only is None else []
-    for pending in pending_swaps(names, listed) if only is None else ():
-        findings += check_pending(source, pending, options=options)
+    findings = [] if only is not None else _name_findings(source, names, listed, options)
     epochs = _epochs(source, findings)
     _read(source, PARTITION_METADATA, parse=parse_partition_metadata, findings=findings)
     order = OffsetOrderCheck(epochs, epochs_path=f"{source.path}/{LEADER_EPOCHS}")
@@ -152,6 +154,20 @@ def _check(
         tail_bytes=verifier.tail_bytes,
         findings=tuple(findings),
     )
+
+
+def _name_findings(
+    source: SegmentSource,
+    names: Sequence[str],
+    listed: Sequence[ListedSegment],
+    options: VerifyOptions,
+) -> list[VerifyFinding]:
+    """Return the findings about file names, and about `.swap` files that are not listed."""
+    bases = {each.base_offset for each in listed}
+    findings = list(check_names(source.path, names, bases=bases))
+    for pending in pending_swaps(names, listed):
+        findings += check_pending(source, pending, options=options)
+    return findings
 
 
 def _unreadable(pages: UnreadablePages) -> list[VerifyFinding]:

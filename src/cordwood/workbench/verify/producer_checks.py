@@ -43,6 +43,7 @@ class LastProducedBatch(NamedTuple):
     epoch: int
     last_sequence: int
     last_offset: int
+    offset_delta: int
 
 
 class ProducerCheck:
@@ -207,7 +208,7 @@ class ProducerCheck:
         delta = batch.last_offset - batch.base_offset
         sequence = increment_sequence(batch.base_sequence, delta)
         self._last[batch.producer_id] = LastProducedBatch(
-            batch.producer_epoch, sequence, batch.last_offset
+            batch.producer_epoch, sequence, batch.last_offset, delta
         )
 
     def _is_behind(self, state: ProducerStateEntry) -> bool:
@@ -219,15 +220,19 @@ class ProducerCheck:
         if not state.batches:
             return
         last = self._last.get(state.producer_id)
-        found = LastProducedBatch(state.producer_epoch, state.last_sequence, state.last_offset)
-        if last is None or self._is_behind(state):
-            complete_from = max(self._complete_from, self._first_offset)
-            if complete_from <= found.last_offset < offset:
+        found = LastProducedBatch(
+            state.producer_epoch,
+            state.last_sequence,
+            state.last_offset,
+            state.batches[-1].offset_delta,
+        )
+        complete_from = max(self._complete_from, self._first_offset)
+        if found.last_offset >= offset:
+            self._add_last(path, state.producer_id, expected=last, found=found)
+        elif last is None or self._is_behind(state):
+            if complete_from <= found.last_offset:
                 self._add_last(path, state.producer_id, expected=last, found=found)
-            return
-        is_later = last.last_offset > found.last_offset
-        # A marker may have raised the epoch since.
-        if is_later or last.last_sequence != found.last_sequence or last.epoch > found.epoch:
+        elif _differs(last, found, is_complete=complete_from <= last.last_offset):
             self._add_last(path, state.producer_id, expected=last, found=found)
 
     def _add_last(
@@ -266,5 +271,20 @@ class ProducerCheck:
         return f"{self._directory}/{ListedSegment(offset).name(SNAPSHOT)}"
 
 
+def _differs(last: LastProducedBatch, found: LastProducedBatch, *, is_complete: bool) -> bool:
+    """Return whether a snapshot contradicts the log, which may lack later markers.
+
+    A marker that raises the epoch removes the last batch from the log's state and from snapshots.
+    """
+    if last.last_offset > found.last_offset or last.last_sequence != found.last_sequence:
+        return True
+    if is_complete:
+        return (last.epoch, last.offset_delta) != (found.epoch, found.offset_delta)
+    return last.epoch > found.epoch
+
+
 def _batch_text(batch: LastProducedBatch) -> str:
-    return f"sequence {batch.last_sequence} of epoch {batch.epoch} at {batch.last_offset}"
+    first = batch.last_offset - batch.offset_delta
+    return (
+        f"sequence {batch.last_sequence} of epoch {batch.epoch} at {first} to {batch.last_offset}"
+    )

@@ -276,3 +276,16 @@ def test_lost_segment_of_a_healthy_log_is_reported() -> None:
     )
 
     assert (found.first_offset, found.end_offset) == (36, 59)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_inside"),
+    (("0\n2\n2 0\n4 3\n", True), ("0\n2\n2 0\n4 6\n", False), ("0\n1\n2 1\n", False)),
+    ids=("inside", "at the end", "log start inside a batch"),
+)
+def test_epoch_does_not_begin_inside_a_batch(text: str, *, is_inside: bool) -> None:
+    files = with_epochs(text, keyed(0, 2, epoch=2) + keyed(2, 4, epoch=2))
+
+    causes = [each.cause for each in verified(files).findings]
+
+    assert ("an epoch begins inside a batch" in causes) == is_inside

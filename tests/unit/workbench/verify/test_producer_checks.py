@@ -53,6 +53,28 @@ def test_snapshot_of_an_older_batch_is_damage() -> None:
     assert damages(files) == [("36.snapshot", LAST.format(1))]
 
 
+@pytest.mark.parametrize(
+    "fields", ({"last_offset": 36}, {"offset_delta": 7}), ids=("at the snapshot", "offset delta")
+)
+def test_snapshot_of_another_last_batch_is_damage(fields: dict[str, int]) -> None:
+    files = healthy()
+    (batch,) = next(
+        each.batches
+        for each in decode_snapshot(got(files, name(36, ".snapshot")), path="")
+        if each.producer_id == 1
+    )
+    changed(files, 36, 1, batches=(batch._replace(**fields),))
+
+    assert damages(files) == [("36.snapshot", LAST.format(1))]
+
+
+def test_snapshot_of_a_later_producer_epoch_is_damage() -> None:
+    files = healthy()
+    changed(files, 36, 1, producer_epoch=9)
+
+    assert damages(files) == [("36.snapshot", LAST.format(1))]
+
+
 def test_snapshot_with_another_transaction_is_damage() -> None:
     files = healthy()
     changed(files, 17, 1, transaction_first_offset=2)
