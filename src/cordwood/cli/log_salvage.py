@@ -47,6 +47,7 @@ def salvage(
     from cordwood.workbench.salvage import salvage as work  # noqa: PLC0415  # as above
 
     path, target = absolute_path(source), absolute_path(out)
+    _ensure_outside(path, target)
     name = None if partition is None else parse_partition(partition)
     total = sum(each.stat().st_size for each in Path(path).glob("*.log*") if each.is_file())
     ports = Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom())
@@ -58,6 +59,16 @@ def salvage(
     print_output(report.to_json() if as_json else _text(report))
     if not report.is_whole:
         raise typer.Exit(FOUND_WRONG)
+
+
+def _ensure_outside(source: str, out: str) -> None:
+    """Raise LogDirectoryError if a link leads into the source."""
+    from cordwood.core.errors import LogDirectoryError  # noqa: PLC0415  # help needs none of it
+
+    if Path(out).resolve().is_relative_to(Path(source).resolve()):
+        raise LogDirectoryError(
+            "is inside the source", path=out, remedy="choose another directory for --out"
+        )
 
 
 def parse_partition(text: str) -> "TopicPartition":

@@ -35,6 +35,18 @@ def test_salvage_of_a_whole_log_ends_with_0(
     assert capsys.readouterr().out == f"{out}/t-0: offsets 0 to 7, 2 batches, 234 bytes\n"
 
 
+def test_salvage_into_the_source_by_a_link_is_rejected(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    link = source.parent.parent / "link"
+    link.symlink_to(source)
+
+    assert run(monkeypatch, source, "--out", link / "out") == 3
+
+    assert "is inside the source" in capsys.readouterr().err
+    assert [each.name for each in source.iterdir()] == ["00000000000000000000.log"]
+
+
 def test_salvage_lists_lost_offsets_and_ends_with_1(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,10 +61,7 @@ def test_salvage_lists_lost_offsets_and_ends_with_1(
     assert lines[1:] == [
         f"lost: offset 4: unreadable records ({path}, position 117)",
         f"lost: offset 8: {lines[2].split(': ', 2)[2]}",
-        (
-            "doubtful: offsets 5 to 7: read one by one from a damaged batch "
-            f"({path}, position 117)"
-        ),
+        (f"doubtful: offsets 5 to 7: read one by one from a damaged batch ({path}, position 117)"),
     ]
 
 
