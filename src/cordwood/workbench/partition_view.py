@@ -114,10 +114,11 @@ class PartitionView:
     ) -> Iterator["pa.RecordBatch"]:
         """Return an iterator over the records from offset `start` up to but not including `end`.
 
-        Records below the log start are deleted, and not returned. By default all columns are read, up to the current end of the log. With `read_committed` the
-        iterator leaves out aborted records, and ends at the first open transaction. With `view`,
-        keys and values are views of the bytes read, without a copy. A record batch has at most
-        `batch_rows` rows. Damage raises CorruptMessageError after all rows before it.
+        Records below the log start are deleted, and not returned. By default all columns are read,
+        up to the current end of the log. With `read_committed` the iterator leaves out aborted
+        records, and ends at the first open transaction. With `view`, keys and values are views of
+        the bytes read, without a copy. A record batch has at most `batch_rows` rows. Damage raises
+        CorruptMessageError after all rows before it.
         """
         from cordwood.records.decoder import COLUMNS, Chunking  # noqa: PLC0415  # numpy: 0.1 s
         from cordwood.records.kernels import decoder  # noqa: PLC0415  # numpy: 0.1 s

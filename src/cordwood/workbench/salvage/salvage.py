@@ -125,9 +125,8 @@ def salvage(
                 path=source,
                 remedy="restore it from a backup or a replica",
             )
-        log_end = merged.runs[-1].next_offset
-        shown = lost_tail_end(find_lost_tail(files, source, log_end=log_end), known.end)
-        losses = _losses_of(merged, contents, known._replace(end=shown), cleaned_to)
+        known = _with_shown_end(known, files, source, merged)
+        losses = _losses_of(merged, contents, known, cleaned_to)
         notes: list[str] = []
         ends, events = _transaction_ends(
             files, source, merged, losses, cleaned_to=cleaned_to, notes=notes
@@ -277,6 +276,14 @@ def _cleaned_to(runs: Sequence[Sequence[SalvagedRun]], checkpoint: int) -> int:
 
 
 # -- what is missing
+
+
+def _with_shown_end(
+    known: SideFileFacts, files: Files, source: str, merged: MergedLog
+) -> SideFileFacts:
+    """Return the facts with the end that files next to the log show."""
+    found = find_lost_tail(files, source, log_end=merged.runs[-1].next_offset)
+    return known._replace(end=lost_tail_end(found, known.end))
 
 
 def _losses_of(
