@@ -1,4 +1,4 @@
-"""Payments without those that were sent twice, told by their keys within ten minutes.
+"""Payments without those that were sent twice: with the same key within ten minutes.
 
 Kafka Streams: a `transformValues` with a window store of keys. Spark forgets a key when the
 watermark has passed it by the same time.

@@ -56,8 +56,8 @@ class SparkKafka:
     def stream(self, topic: str, **options: str) -> Iterator[SparkStream]:
         """Yield a stream of a topic, not started, with a checkpoint of its own.
 
-        It starts at the earliest offsets unless `startingOffsets` says otherwise, and is stopped at
-        the end of the block.
+        It starts at the earliest offsets, or at `startingOffsets`, and is stopped at the end of
+        the block.
         """
         places = {"subscribe": topic, "kafka.bootstrap.servers": self.bootstrap}
         options = {**places, "startingOffsets": "earliest", **options}
