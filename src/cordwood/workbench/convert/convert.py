@@ -52,7 +52,7 @@ from cordwood.workbench.convert.segment_converter import (
 )
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
 from cordwood.workbench.partition_paths import find_targets
-from cordwood.workbench.verify.findings import offsets_text
+from cordwood.workbench.verify.findings import VerifyFinding, offsets_text
 from cordwood.workbench.verify.log_end_witnesses import find_lost_tail, lost_tail_end
 
 WORK: Final = ".converting"
@@ -274,12 +274,14 @@ def _ensure_whole_end(files: Files, reader: PartitionReader) -> None:
 
     They are compared again before that: a broker may have rolled the log meanwhile.
     """
-    path, end = reader.source.path, -1
-    while (log_end := reader.offsets().log_end) != end:
-        end = log_end
+    path = reader.source.path
+    before, end = -1, reader.offsets().log_end
+    found: list[VerifyFinding] = []
+    while before != end:
         found = list(find_lost_tail(files, path, log_end=end))
         if lost_tail_end(found, end) == end:
             return
+        before, end = end, reader.offsets().log_end
     lost = offsets_text(end, lost_tail_end(found, end))
     first = next(each for each in found if (each.end_offset or 0) > end)
     raise LogDirectoryError(
