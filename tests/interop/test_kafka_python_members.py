@@ -17,7 +17,7 @@ from tests.interop.kafka_harness.installed import peer
 
 peer("kafka")
 
-from tests.interop.kafka_harness.kafka_python_members import KafkaPythonMember  # noqa: E402
+from tests.interop.kafka_harness.kafka_python_members import KafkaPythonMember  # noqa: E402  # it imports kafka-python
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
 

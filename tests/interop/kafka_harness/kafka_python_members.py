@@ -84,9 +84,9 @@ class KafkaPythonMember:
         """Wait until the client knows the topic: without it the client assigns nothing.
 
         It would join again once it knows the topic, since its metadata has changed. The client
-        forgets such a join if `poll` returns between the assignment and the response to SyncGroup,
-        and sends no heartbeat any more: its `need_rejoin` looks at the metadata, which the
-        assignment has seen, and not at the join that is in flight.
+        forgets such a join if `poll` returns between the assignment and the response to SyncGroup.
+        Its `need_rejoin` looks at the metadata, which the assignment has seen, not at the join that
+        is in flight. Then it sends no heartbeat.
         """
         end_s = monotonic() + PATIENCE_S
         while not self.consumer.partitions_for_topic(self._topic):
