@@ -9,7 +9,8 @@ loaded, more with many partitions. Objects of the startup and of the kernels liv
 process. `exempt_from_gc` excludes them, so that a collection visits only what requests leave. That
 is still much with thousands of connections, or after the creation of topics: 45 ms for a thousand
 partitions. Requests and connections leave next to no cycles, so `replace_full_collections` excludes
-what has become old, where the interpreter would collect it. `collect_all` is for a quiet moment.
+what has become old, where the interpreter would collect it. `collect_recent` and `collect_all` are
+for quiet moments.
 
 A worker thread that runs Python keeps the interpreter lock for a switch interval, 5 ms by default.
 The event loop needs the lock again after each system call, and competes with all workers for it.
@@ -64,6 +65,12 @@ def replace_full_collections() -> None:
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, _NEVER)
     gc.callbacks.append(OldObjects())
+
+
+def collect_recent() -> None:
+    """Collect the objects that are not exempt; exempt those that are left."""
+    gc.collect()
+    gc.freeze()
 
 
 def collect_all() -> None:

@@ -15,6 +15,7 @@ from cordwood.broker.process.process_tuning import (
     SWITCH_INTERVAL_S,
     OldObjects,
     collect_all,
+    collect_recent,
     exempt_from_gc,
     keep_freed_memory,
     replace_full_collections,
@@ -94,6 +95,21 @@ def test_full_collection_frees_cycles_of_exempt_objects() -> None:
     collect_all()
 
     assert gone() is None
+
+
+def test_collection_of_recent_objects_leaves_exempt_ones_and_exempts_the_rest() -> None:
+    old = Cycle()
+    is_old_there = weakref.ref(old)
+    gc.freeze()
+    del old
+    new = Cycle()
+    is_new_there = weakref.ref(new)
+    del new
+
+    collect_recent()
+
+    assert (is_old_there() is None, is_new_there() is None) == (False, True)
+    collect_all()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
