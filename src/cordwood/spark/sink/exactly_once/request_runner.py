@@ -19,6 +19,7 @@ from cordwood.core.errors import (
     KafkaError,
     ProducerFencedError,
     TransactionalIdNotFoundError,
+    UnknownTopicOrPartitionError,
     UnsupportedVersionError,
 )
 from cordwood.core.ports import Clock
@@ -93,12 +94,16 @@ class RequestRunner:
 
     async def _read_record(self, request: SinkRequest[object]) -> dict[int, str]:
         assert isinstance(request, ReadRecord)
-        found = await self._admin.list_group_offsets(request.group, require_stable=True)
-        return {
-            each.partition: offset.metadata
-            for each, offset in found.items()
-            if each.topic == self._topic
-        }
+        try:
+            count = await self._count_of_partitions()
+        except UnknownTopicOrPartitionError:
+            return {}  # a topic that the first batch creates
+        # Of all partitions Kafka returns only those that have an offset: the first one of a group
+        # that is not stable yet would be missing, instead of being waited for.
+        found = await self._admin.list_group_offsets(
+            request.group, [(self._topic, number) for number in range(count)], require_stable=True
+        )
+        return {each.partition: offset.metadata for each, offset in found.items()}
 
     async def _write_record(self, request: SinkRequest[object]) -> None:
         assert isinstance(request, WriteRecord)
@@ -153,6 +158,9 @@ class RequestRunner:
         return Ended(EndResult.ENDED, after)
 
     async def _count_partitions(self, _: SinkRequest[object]) -> int:
+        return await self._count_of_partitions()
+
+    async def _count_of_partitions(self) -> int:
         if not self._partitions:
             (topic,) = await self._admin.describe_topics([self._topic])
             self._partitions = len(topic.partitions)
