@@ -38,7 +38,7 @@ def test_failed_commit_is_logged_and_counted_and_repeated_later(
     kafka.create_topic("t")
     clock = VirtualClock()
     group = GroupCommitter("lake", SourceOptions(servers=kafka.bootstrap), clock)
-    with cordwood.Consumer(kafka.bootstrap, group="lake") as member:
+    with cordwood.Consumer(kafka.bootstrap, group="lake", enable_auto_commit=False) as member:
         member.subscribe(["t"])
         while not member.assignment():
             member.poll(timeout_ms=10)
