@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import weakref
 from collections.abc import Sequence
 
 import pytest
@@ -157,16 +158,22 @@ class BrokenWriter(RecordingWriter):
         raise BrokenPipeError(f"{len(chunks)} chunks")
 
 
+class WatchedResponses(PipelinedResponses):
+    """Responses that a weak reference can watch."""
+
+    __slots__ = ("__weakref__",)
+
+
 def test_closed_sender_is_freed_without_the_garbage_collector() -> None:
-    async def scene() -> None:
-        sender = responses(BrokenWriter())
+    async def scene() -> weakref.ref[PipelinedResponses]:
+        sender = WatchedResponses(BrokenWriter(), asyncio.get_running_loop())
         await sender.send([b"a"], has_next=True)
         await turns(3)
         sender.close()
+        return weakref.ref(sender)
 
     gc.disable()
     try:
-        run(scene())
-        assert not any(isinstance(each, PipelinedResponses) for each in gc.get_objects())
+        assert run(scene())() is None
     finally:
         gc.enable()
