@@ -10,6 +10,9 @@ from cordwood.cli.terminal import print_message, print_output
 
 EXAMPLE: Final = "Example: cordwood spark pipeline run orders.toml"
 
+#: A session has it from its start: tasks of Python take less time.
+_UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled=true"
+
 File = Annotated[str, typer.Argument(metavar="FILE", help="TOML file of the pipeline.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
@@ -29,12 +32,12 @@ def run(
 ) -> None:
     """Run a pipeline until the end of its source, or, with a trigger time, until it is stopped."""
     from cordwood.spark.pipeline import read_pipeline, run_pipeline  # noqa: PLC0415  # help needs none of it
-    from cordwood.spark.pipeline.pipeline_run import UNIX_SOCKETS  # noqa: PLC0415  # as above
-    from cordwood.spark.stream.stream_listener import StreamListener  # noqa: PLC0415  # as above
 
     pipeline = read_pipeline(file)
-    given = [*(f"{name}={value}" for name, value in UNIX_SOCKETS.items()), *(conf or ())]
+    given = [_UNIX_SOCKETS, *(conf or ())]
     with job_session(f"pipeline {pipeline.name}", master=master, conf=given) as (spark, _):
+        from cordwood.spark.stream.stream_listener import StreamListener  # noqa: PLC0415  # pyspark
+
         spark.streams.addListener(StreamListener(write=print_message, metrics_path=metrics))
         report = run_pipeline(spark, pipeline)
     print_output(str(report))

@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from cordwood.spark.pipeline.batch_files import BatchFile
 
-#: The offsets after the batch, in the facts of a commit.
+#: The offsets after the batch, in the facts of a commit, and the names of the batch.
 OFFSETS_KEY: Final = "cordwood.offsets"
+QUERY_KEY: Final = "cordwood.query"
+BATCH_KEY: Final = "cordwood.batch"
 
 
 class BatchKey(NamedTuple):
@@ -22,6 +24,13 @@ class BatchKey(NamedTuple):
 
     query: str
     batch: int
+
+
+class BatchCommit(NamedTuple):
+    """The newest batch of a query in a table, and the offsets after it, if they are known."""
+
+    batch: int
+    offsets: str | None = None
 
 
 class KeyedRows(NamedTuple):
@@ -39,7 +48,10 @@ class BatchTable(Protocol):
     def name(self) -> str:
         """The name in errors."""
 
-    def last_batch(self, query: str) -> int | None:
+    def recover(self) -> None:
+        """Finish a commit that was interrupted, so that readers see all of it."""
+
+    def last_batch(self, query: str) -> BatchCommit | None:
         """Return the newest batch of a query that readers see."""
 
     def folder(self, schema: pa.Schema) -> str:

@@ -1,14 +1,16 @@
 """Micro-batches in a Delta Lake table, through the library deltalake.
 
-The batch is an application transaction of the commit (Delta: `txn`). Delta does not refuse one that
-is there, so the table is compared before each commit, and the commit is not retried: it fails if
-another program has committed since. Then the table is compared again.
+The batch is an application transaction of the commit (Delta: `txn`), and the commit's metadata name
+it. Delta does not refuse a transaction that is there, so the table is compared before each commit,
+and the commit is not retried: it fails if another program has committed since. Then the table is
+compared again. A restore takes the rows of a batch back, but not its transaction: then the metadata
+of the commits up to the restored version decide.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -21,7 +23,14 @@ from cordwood.spark.jobs.tables.export_table import (
     refuse_parquet,
 )
 from cordwood.spark.pipeline.batch_files import BatchFile
-from cordwood.spark.pipeline.batch_table import BatchKey, KeyedRows
+from cordwood.spark.pipeline.batch_table import (
+    BATCH_KEY,
+    OFFSETS_KEY,
+    QUERY_KEY,
+    BatchCommit,
+    BatchKey,
+    KeyedRows,
+)
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
@@ -43,10 +52,40 @@ class DeltaBatches:
         except ImportError as error:
             raise missing_library("deltalake", error) from error
 
-    def last_batch(self, query: str) -> int | None:
-        """Return the application transaction of the query."""
+    def recover(self) -> None:
+        """Do nothing: an interrupted commit leaves only files that no reader sees."""
+
+    def last_batch(self, query: str) -> BatchCommit | None:
+        """Return the newest batch of a query in the newest version."""
         table = self._table()
-        return None if table is None else table.transaction_version(query)
+        return None if table is None else self._last_batch(table, query)
+
+    def _last_batch(self, table: "DeltaTable", query: str) -> BatchCommit | None:
+        known = table.transaction_version(query)
+        if known is None:
+            return None
+        newest = table.history(1)
+        if newest and newest[0].get(QUERY_KEY) == query:
+            return _batch_of(newest[0])
+        restored: int | None = None
+        for entry in table.history():
+            if restored is not None and entry["version"] > restored:
+                continue
+            if entry.get(QUERY_KEY) == query:
+                return _batch_of(entry)
+            if entry.get("operation") == "RESTORE":
+                restored = self._restored_version(entry)
+        return BatchCommit(known) if restored is None else None
+
+    def _restored_version(self, restore: Mapping[str, Any]) -> int:
+        version = str((restore.get("operationParameters") or {}).get("version"))
+        if not version.isdecimal():
+            raise TableError(
+                f"version {restore['version']} is a restore to a time, whose version is unknown",
+                path=self.name,
+                remedy="restore the table again, to a version",
+            )
+        return int(version)
 
     def folder(self, schema: pa.Schema) -> str:
         """Return the table's own folder."""
@@ -56,6 +95,12 @@ class DeltaBatches:
         if table is None:
             refuse_parquet(Path(self.name))
             table = DeltaTable.create(self.name, Schema.from_arrow(schema), mode="ignore")
+        if table.metadata().partition_columns:
+            raise TableError(
+                "is partitioned, and batches are not",
+                path=self.name,
+                remedy="use a new table, or one without partitions",
+            )
         if table.schema() != Schema.from_arrow(schema):
             raise other_columns(self.name, pa.schema(table.schema().to_arrow()), wanted=schema)
         return self.name
@@ -108,8 +153,8 @@ class DeltaBatches:
             table = self._table()
             if table is None:
                 raise no_table(self.name)
-            last = table.transaction_version(key.query)
-            if last is not None and last >= key.batch:
+            last = self._last_batch(table, key.query)
+            if last is not None and last.batch >= key.batch:
                 return
             try:
                 write(table, _properties(key, facts))
@@ -154,11 +199,16 @@ def _columns(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in schema)
 
 
+def _batch_of(entry: Mapping[str, Any]) -> BatchCommit:
+    """Return the batch that an entry of the history names."""
+    return BatchCommit(int(entry[BATCH_KEY]), entry.get(OFFSETS_KEY))
+
+
 def _properties(key: BatchKey, facts: Mapping[str, str]) -> "CommitProperties":
     from deltalake import CommitProperties, Transaction  # noqa: PLC0415  # an extra
 
     return CommitProperties(
-        custom_metadata=dict(facts),
+        custom_metadata={**facts, QUERY_KEY: key.query, BATCH_KEY: str(key.batch)},
         max_commit_retries=0,
         app_transactions=[Transaction(app_id=key.query, version=key.batch)],
     )

@@ -16,7 +16,14 @@ from cordwood.core.errors import TableError
 from cordwood.spark.jobs.tables.export_table import MAX_COMMIT_ATTEMPTS, TableAddress
 from cordwood.spark.jobs.tables.iceberg_table import open_catalog
 from cordwood.spark.pipeline.batch_files import BatchFile
-from cordwood.spark.pipeline.batch_table import BatchKey, KeyedRows
+from cordwood.spark.pipeline.batch_table import (
+    BATCH_KEY,
+    OFFSETS_KEY,
+    QUERY_KEY,
+    BatchCommit,
+    BatchKey,
+    KeyedRows,
+)
 from cordwood.spark.pipeline.delta_batches import other_columns
 
 if TYPE_CHECKING:
@@ -33,8 +40,6 @@ class _Write(Protocol):
         """Add the changes, with the facts in the summary of their snapshot."""
 
 
-_QUERY: Final = "cordwood.query"
-_BATCH: Final = "cordwood.batch"
 _NO_RETRIES: Final = {"commit.retry.num-retries": "0"}
 _LOCAL: Final = "file://"
 
@@ -47,7 +52,10 @@ class IcebergBatches:
         self.name = address.name
         self._catalog = open_catalog(address)
 
-    def last_batch(self, query: str) -> int | None:
+    def recover(self) -> None:
+        """Do nothing: an interrupted commit leaves only files that no reader sees."""
+
+    def last_batch(self, query: str) -> BatchCommit | None:
         """Return the newest batch in the line of the current snapshot."""
         table = self._table()
         return None if table is None else _last_batch(table, query)
@@ -61,7 +69,7 @@ class IcebergBatches:
                 self.name, schema=schema, properties=_NO_RETRIES
             )
         found = table.schema().as_arrow()
-        if found.names != schema.names:
+        if _plain_types(found) != _plain_types(schema):
             raise other_columns(self.name, found, wanted=schema)
         folder = Path(table.location().removeprefix(_LOCAL), "data")
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,8 +99,7 @@ class IcebergBatches:
         def write(table: "Table", transaction: "Transaction", *, facts: dict[str, str]) -> None:
             if table.current_snapshot() is not None and changed.num_rows:
                 transaction.delete(_match(changed), snapshot_properties=facts)
-            rows = changes.rows.cast(table.schema().as_arrow())
-            transaction.append(rows, snapshot_properties=facts)
+            transaction.append(changes.rows, snapshot_properties=facts)
 
         self._commit(write, key, facts)
 
@@ -104,11 +111,11 @@ class IcebergBatches:
     ) -> None:
         from pyiceberg.exceptions import CommitFailedException  # noqa: PLC0415  # an extra
 
-        own = {**facts, _QUERY: key.query, _BATCH: str(key.batch)}
+        own = {**facts, QUERY_KEY: key.query, BATCH_KEY: str(key.batch)}
         for attempt in range(1, MAX_COMMIT_ATTEMPTS + 1):
             table = self._catalog.load_table(self.name)
             last = _last_batch(table, key.query)
-            if last is not None and last >= key.batch:
+            if last is not None and last.batch >= key.batch:
                 return
             table.metadata.properties.update(_NO_RETRIES)
             try:
@@ -132,24 +139,29 @@ class IcebergBatches:
         return self._catalog.load_table(self.name) if exists else None
 
 
-def _last_batch(table: "Table", query: str) -> int | None:
+def _last_batch(table: "Table", query: str) -> BatchCommit | None:
     snapshot = table.current_snapshot()
     while snapshot is not None:
         summary = snapshot.summary
-        if summary is not None and summary.get(_QUERY) == query:
-            return int(str(summary.get(_BATCH)))
+        if summary is not None and summary.get(QUERY_KEY) == query:
+            return BatchCommit(int(str(summary.get(BATCH_KEY))), summary.get(OFFSETS_KEY))
         parent = snapshot.parent_snapshot_id
         if parent is None:
             return None
         snapshot = table.snapshot_by_id(parent)
         if snapshot is None:  # it has expired, and with it those before
             text = table.properties.get(_property(query))
-            return None if text is None else int(text)
+            return None if text is None else BatchCommit(int(text))
     return None
 
 
+def _plain_types(schema: pa.Schema) -> list[tuple[str, str]]:
+    """Return the columns, without the difference of small and large types."""
+    return [(field.name, str(field.type).replace("large_", "")) for field in schema]
+
+
 def _property(query: str) -> str:
-    return f"{_BATCH}.{query}"
+    return f"{BATCH_KEY}.{query}"
 
 
 def _match(keys: pa.Table) -> "BooleanExpression":

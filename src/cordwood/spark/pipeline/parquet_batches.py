@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from cordwood.core.ports import Files
 from cordwood.spark.jobs.tables.export_table import METADATA_FOLDER, TableAddress, foreign_table
 from cordwood.spark.pipeline.batch_files import BatchFile
-from cordwood.spark.pipeline.batch_table import BatchKey, KeyedRows
+from cordwood.spark.pipeline.batch_table import OFFSETS_KEY, BatchCommit, BatchKey, KeyedRows
 from cordwood.spark.pipeline.delta_batches import other_columns
 from cordwood.storage.files.atomic_write import write_synced
 
@@ -42,20 +42,26 @@ class ParquetBatches:
         self._staged = own / "staged" / query
         self._batches = own / "batches" / query
 
-    def last_batch(self, query: str) -> int | None:
-        """Return the number of the newest batch."""
+    def recover(self) -> None:
+        """Finish the moves of the newest batch."""
+        newest = self._newest()
+        if newest is not None:
+            self._move(newest)
+
+    def last_batch(self, query: str) -> BatchCommit | None:
+        """Return the newest batch."""
         assert query == self._batches.name, "a folder is opened for one query"
         newest = self._newest()
-        return None if newest is None else int(newest.stem)
+        if newest is None:
+            return None
+        return BatchCommit(int(newest.stem), json.loads(newest.read_text()).get(OFFSETS_KEY))
 
     def folder(self, schema: pa.Schema) -> str:
         """Return the folder of staged files, after the moves of an interrupted batch."""
         self._check_foreign()
         self._staged.mkdir(parents=True, exist_ok=True)
         self._batches.mkdir(parents=True, exist_ok=True)
-        newest = self._newest()
-        if newest is not None:
-            self._move(newest)
+        self.recover()
         for left in [*self._staged.iterdir(), *self._batches.glob("*.tmp")]:
             with suppress(OSError):  # a task of a killed driver may write there still
                 self._files.remove(str(left))

@@ -29,8 +29,9 @@
 Paths are relative to the folder of the file.
 """
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -51,6 +52,8 @@ _NAMES: Final = ("name", "checkpoint", "trigger", "source", "transform", "sink")
 STEPS: Final = ("sql", "function", "decode", "encode", "dead-letters")
 #: Options with paths.
 _PATHS: Final = ("path", "to", "schemas", "refillPath", "gapTable")
+#: The scheme of an address, such as `s3a:` or `file:`.
+_ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]*:/")
 _TABLE_OPTIONS: Final = ("to", "table", "mode", "key", "order")
 _CATALOG: Final = "catalog."
 
@@ -121,12 +124,14 @@ def parse_pipeline(given: Mapping[str, object], *, folder: str = ".") -> Pipelin
     steps = given.get("transform", ())
     if not isinstance(steps, list | tuple):
         raise _wrong("transform", "transform: not a list of steps", "write [[transform]]")
+    parsed = tuple(_step(each, number, folder) for number, each in enumerate(steps, 1))
+    _check_dead_letters(parsed)
     return Pipeline(
         name=name,
         checkpoint=_placed(checkpoint, folder),
         source=_options(given, "source", folder),
         sink=_sink(_options(given, "sink", folder)),
-        steps=tuple(_step(each, number, folder) for number, each in enumerate(steps, 1)),
+        steps=parsed,
         trigger=_text(given, "trigger", default=AVAILABLE_NOW),
         folder=folder,
     )
@@ -145,6 +150,22 @@ def _step(given: object, number: int, folder: str) -> PipelineStep:
         extra = next(iter(rest))
         raise _wrong(where, f"{where}: unknown option {extra}", f"remove it: {kind} has none")
     return PipelineStep(kind=kind, value=options[kind], options=rest)
+
+
+def _check_dead_letters(steps: Sequence[PipelineStep]) -> None:
+    """Raise SettingError if an `encode` replaces the bytes that dead letters are to have."""
+    replaced = set[str]()
+    for number, step in enumerate(steps, 1):
+        if step.kind == "encode":
+            replaced.add(step.options.get("into", "value"))
+        failed = step.options.get("failed", "value")
+        if step.kind == "dead-letters" and failed in replaced:
+            where = f"transform {number}"
+            raise _wrong(
+                where,
+                f"{where}: an encode before it replaces {failed}, the bytes of dead letters",
+                'give encode another column, as into = "out", and this step value = "out"',
+            )
 
 
 def _sink(options: Options) -> KafkaSink | TableSink:
@@ -222,7 +243,7 @@ def _flatten(part: Mapping[str, object], prefix: str, into: dict[str, str]) -> N
 
 def _placed(text: str, folder: str) -> str:
     """Return a path in a folder; addresses stay as they are."""
-    return text if "://" in text else str(Path(folder, text))
+    return text if _ADDRESS.match(text) else str(Path(folder, text))
 
 
 def _text(given: Mapping[str, object], name: str, *, default: str = "") -> str:

@@ -1,12 +1,18 @@
 """Outline of a pipeline: what it reads, what it does, where it writes, in lines for a person."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from cordwood.spark.pipeline.pipeline_definition import UPSERT, KafkaSink, Pipeline, TableSink
 
 #: Words in the names of options whose values are not shown.
-_SECRETS: Final = ("password", "secret", "token", "sasl.jaas.config")
+_SECRETS: Final = (
+    *("password", "secret", "token", "credential", "sasl.jaas.config"),
+    *("apikey", "api-key", "keystore.key"),
+)
+#: A login in an address.
+_LOGIN: Final = re.compile(r"//[^/@\s]*@")
 _SQL_SHOWN: Final = 100
 
 
@@ -36,7 +42,9 @@ def _table(sink: TableSink) -> str:
 
 
 def _shown(options: Mapping[str, str]) -> str:
-    return ", ".join(
-        f"{name}={'***' if any(word in name.lower() for word in _SECRETS) else text}"
-        for name, text in options.items()
-    )
+    return ", ".join(f"{name}={_masked(name, text)}" for name, text in options.items())
+
+
+def _masked(name: str, text: str) -> str:
+    is_secret = any(word in name.lower() for word in _SECRETS)
+    return "***" if is_secret else _LOGIN.sub("//***@", text)

@@ -8,13 +8,16 @@ what readers see. Several pipelines can run in one session.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from threading import Condition
+from typing import TYPE_CHECKING, Final
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import cordwood.spark
 from cordwood.core.errors import SparkError
@@ -29,6 +32,16 @@ from cordwood.spark.pipeline.pipeline_steps import apply_steps
 from cordwood.spark.pipeline.table_writer import TableWriter
 from cordwood.spark.runtime.session import DataStreamWriter, StreamingQuery
 
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+    )
+
+#: The most time for the last events of a query.
+_PATIENCE_S: Final = 30
 _OWN_ERROR: Final = re.compile(r"^cordwood\.core\.errors\.[\w.]+: (.+)$", re.MULTILINE)
 #: Options of the source that differ from those of a stream.
 DEFAULTS: Final = {"startingOffsets": "earliest", "isolation.level": "read_committed"}
@@ -37,8 +50,6 @@ _MANAGER: Final = "spark.sql.streaming.checkpointFileManagerClass"
 _LOCAL_MANAGER: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
-#: A setting that a session has from its start: tasks of Python over unix sockets.
-UNIX_SOCKETS: Final = {"spark.python.unix.domain.socket.enabled": "true"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +69,23 @@ class PipelineReport:
 def start(spark: SparkSession, pipeline: Pipeline) -> StreamingQuery:
     """Start a pipeline; its query runs until it is stopped, or is at the end of its source."""
     cordwood.spark.register(spark)
-    if "://" not in pipeline.checkpoint:
-        spark.conf.set(_MANAGER, _LOCAL_MANAGER)
     options = {**DEFAULTS, **pipeline.source}
     source = spark.readStream.format("cordwood").options(**options).load()
     writer = _writer(apply_steps(source, pipeline), pipeline)
-    if pipeline.trigger == AVAILABLE_NOW:
-        return writer.trigger(availableNow=True).start()
-    return writer.trigger(processingTime=pipeline.trigger).start()
+    is_whole = pipeline.trigger == AVAILABLE_NOW
+    try:
+        writer = (
+            writer.trigger(availableNow=True)
+            if is_whole
+            else writer.trigger(processingTime=pipeline.trigger)
+        )
+        with _local_manager(spark, pipeline.checkpoint):
+            return writer.start()
+    except PySparkException as error:
+        raise SparkError(
+            f"pipeline {pipeline.name} does not start: {error}",
+            remedy="correct its definition; a name is used by one running query at a time",
+        ) from error
 
 
 def run(
@@ -75,19 +95,74 @@ def run(
     on_start: Callable[[StreamingQuery], object] | None = None,
 ) -> PipelineReport:
     """Run a pipeline until its query ends; raise SparkError with its cause if it fails."""
-    query = start(spark, pipeline)
-    if on_start is not None:
-        on_start(query)
+    counts = _RowCounts()
+    spark.streams.addListener(counts)
     try:
+        query = start(spark, pipeline)
+        if on_start is not None:
+            on_start(query)
         query.awaitTermination()
+        counts.wait(str(query.runId))
     except StreamingQueryException as error:
         raise SparkError(
             f"pipeline {pipeline.name} has failed: {cause_of(error)}",
             remedy="correct the cause, and run it again: it continues at its checkpoint",
         ) from error
-    done = [each for each in query.recentProgress if each["numInputRows"]]
-    rows = sum(int(each["numInputRows"]) for each in done)
-    return PipelineReport(name=pipeline.name, query_id=str(query.id), batches=len(done), rows=rows)
+    finally:
+        spark.streams.removeListener(counts)
+    batches, rows = counts.of(str(query.runId))
+    return PipelineReport(name=pipeline.name, query_id=str(query.id), batches=batches, rows=rows)
+
+
+class _RowCounts(StreamingQueryListener):
+    """Counts batches and rows of each run; Spark keeps the progress of 100 batches only."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[int]] = {}
+        self._ended: set[str] = set()
+        self._change = Condition()
+
+    def of(self, run: str) -> tuple[int, int]:
+        """Return the batches with rows of a run, and their rows."""
+        rows = [each for each in self._rows.get(run, ()) if each]
+        return len(rows), sum(rows)
+
+    def wait(self, run: str) -> None:
+        """Wait until all events of a run have come; Spark sends them after the query has ended."""
+        with self._change:
+            self._change.wait_for(lambda: run in self._ended, _PATIENCE_S)
+
+    def onQueryStarted(self, event: "QueryStartedEvent") -> None:  # noqa: N802  # as Spark calls it
+        """Do nothing."""
+
+    def onQueryProgress(self, event: "QueryProgressEvent") -> None:  # noqa: N802  # as above
+        """Count a batch."""
+        progress = event.progress
+        self._rows.setdefault(str(progress.runId), []).append(int(progress.numInputRows))
+
+    def onQueryIdle(self, event: "QueryIdleEvent") -> None:  # noqa: N802  # as above
+        """Do nothing."""
+
+    def onQueryTerminated(self, event: "QueryTerminatedEvent") -> None:  # noqa: N802  # as above
+        """End the wait for this run."""
+        with self._change:
+            self._ended.add(str(event.runId))
+            self._change.notify_all()
+
+
+@contextmanager
+def _local_manager(spark: SparkSession, checkpoint: str) -> Iterator[None]:
+    """Set the manager of checkpoints on a path for a query that starts in the block."""
+    before = spark.conf.get(_MANAGER, None)
+    if "://" not in checkpoint:
+        spark.conf.set(_MANAGER, _LOCAL_MANAGER)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(_MANAGER)
+        else:
+            spark.conf.set(_MANAGER, before)
 
 
 def _writer(frame: DataFrame, pipeline: Pipeline) -> DataStreamWriter:
@@ -121,5 +196,5 @@ class _EndOffsets:
     def __call__(self, batch_id: int) -> str | None:
         if "://" in self._checkpoint:
             return None
-        lines = Path(self._checkpoint, "offsets", str(batch_id)).read_text().splitlines()
-        return lines[-1]
+        path = Path(self._checkpoint, "offsets", str(batch_id))
+        return path.read_text().splitlines()[-1] if path.exists() else None

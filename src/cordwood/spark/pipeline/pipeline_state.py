@@ -59,7 +59,9 @@ def pipeline_state(pipeline: Pipeline) -> PipelineState:
         return PipelineState(name=pipeline.name, checkpoint=found)
     table = open_batch_table(pipeline.sink, found.query_id)
     last = table.last_batch(found.query_id)
-    return PipelineState(name=pipeline.name, checkpoint=found, table_batch=last)
+    return PipelineState(
+        name=pipeline.name, checkpoint=found, table_batch=None if last is None else last.batch
+    )
 
 
 def reset_pipeline(pipeline: Pipeline) -> bool:

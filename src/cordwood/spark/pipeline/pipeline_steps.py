@@ -10,9 +10,13 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
-from types import MappingProxyType
+from pathlib import Path
+from threading import Lock
+from types import MappingProxyType, ModuleType
 from typing import Final, TypeAlias
 
+from pyspark import cloudpickle
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from cordwood.core.errors import SettingError
@@ -36,6 +40,8 @@ _FORMATS: Final[Mapping[str, Mapping[str, Transform]]] = MappingProxyType(
         },
     }
 )
+#: Held while the view `input` exists.
+_VIEW: Final = Lock()
 #: Options that are a number if they have only digits: ids of schemas.
 _IDS: Final = ("reader", "schema")
 
@@ -51,7 +57,10 @@ def _applied(frame: DataFrame, step: PipelineStep, number: int, *, folder: str) 
     where = f"transform {number}"
     match step.kind:
         case "sql":
-            return _queried(frame, step.value)
+            try:
+                return _queried(frame, step.value)
+            except PySparkException as error:
+                raise _wrong(where, f"sql: {error}", "correct the query") from error
         case "function":
             return _called(frame, step.value, where, folder=folder)
         case "dead-letters":
@@ -62,8 +71,13 @@ def _applied(frame: DataFrame, step: PipelineStep, number: int, *, folder: str) 
 
 
 def _queried(frame: DataFrame, query: str) -> DataFrame:
-    frame.createOrReplaceTempView("input")
-    return frame.sparkSession.sql(query)
+    # Spark resolves the view at once; pipelines of other threads use the same name.
+    with _VIEW:
+        frame.createOrReplaceTempView("input")
+        try:
+            return frame.sparkSession.sql(query)
+        finally:
+            frame.sparkSession.catalog.dropTempView("input")
 
 
 def _called(frame: DataFrame, place: str, where: str, *, folder: str) -> DataFrame:
@@ -81,10 +95,9 @@ def _called(frame: DataFrame, place: str, where: str, *, folder: str) -> DataFra
 
 def _function(place: str, where: str, *, folder: str) -> Callable[[DataFrame], object]:
     module, _, name = place.partition(":")
-    if folder not in sys.path:
-        sys.path.append(folder)
     try:
-        found = getattr(import_module(module), name)
+        imported = _imported(module, Path(folder).resolve())
+        found = getattr(imported, name)
     except (ImportError, AttributeError, ValueError) as error:
         raise _wrong(
             where, f"{place} cannot be imported ({error})", "write <module>:<function>"
@@ -93,6 +106,22 @@ def _function(place: str, where: str, *, folder: str) -> Callable[[DataFrame], o
         raise _wrong(where, f"{place} is not a function", "write <module>:<function>")
     function: Callable[[DataFrame], object] = found
     return function
+
+
+def _imported(name: str, folder: Path) -> ModuleType:
+    """Import a module; one of the folder is sent to tasks, which do not have the folder."""
+    sys.path.insert(0, str(folder))
+    try:
+        imported = import_module(name)
+    finally:
+        sys.path.remove(str(folder))
+    own = folder.joinpath(*name.split("."))
+    is_own = own.with_suffix(".py").exists() or (own / "__init__.py").exists()
+    if is_own and folder not in Path(imported.__file__ or "").resolve().parents:
+        raise ImportError(f"{name} is already imported from {imported.__file__}")
+    if is_own:
+        cloudpickle.register_pickle_by_value(imported)  # type: ignore[no-untyped-call]  # no types
+    return imported
 
 
 def _formatted(frame: DataFrame, step: PipelineStep, where: str) -> DataFrame:

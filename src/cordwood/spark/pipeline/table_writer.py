@@ -7,18 +7,24 @@ A row whose `value` is null deletes its key (a tombstone), unless the rows have 
 The changes of an upsert are collected in the driver: `maxBytesPerTrigger` bounds them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's conventional name
 
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import SettingError, TableError
 from cordwood.core.system import SystemFiles
 from cordwood.spark.jobs.tables.export_table import DELTA, ICEBERG, TableAddress
 from cordwood.spark.pipeline.batch_files import table_schema, write_files
-from cordwood.spark.pipeline.batch_table import OFFSETS_KEY, BatchKey, BatchTable, KeyedRows
+from cordwood.spark.pipeline.batch_table import (
+    OFFSETS_KEY,
+    BatchCommit,
+    BatchKey,
+    BatchTable,
+    KeyedRows,
+)
 from cordwood.spark.pipeline.delta_batches import DeltaBatches
 from cordwood.spark.pipeline.iceberg_batches import IcebergBatches
 from cordwood.spark.pipeline.parquet_batches import ParquetBatches
@@ -51,20 +57,20 @@ class TableWriter:
         """Write the rows of a batch, unless the table has it."""
         query = query_id(frame)
         table = open_batch_table(self._sink, query)
+        table.recover()
+        offsets = self._end_offsets(batch_id)
         last = table.last_batch(query)
-        if last is not None and last >= batch_id:
+        if last is not None and last.batch >= batch_id:
+            _ensure_same(last, BatchCommit(batch_id, offsets), table=table.name)
             return
+        facts = {} if offsets is None else {OFFSETS_KEY: offsets}
         folder = table.folder(table_schema(frame))
         key = BatchKey(query, batch_id)
         if self._sink.mode == UPSERT:
-            table.upsert(self._changes(frame), key=key, facts=self._facts(batch_id))
+            table.upsert(self._changes(frame), key=key, facts=facts)
         else:
             files = write_files(frame, folder)
-            table.append(files, key=key, facts=self._facts(batch_id))
-
-    def _facts(self, batch_id: int) -> Mapping[str, str]:
-        offsets = self._end_offsets(batch_id)
-        return {} if offsets is None else {OFFSETS_KEY: offsets}
+            table.append(files, key=key, facts=facts)
 
     def _changes(self, frame: DataFrame) -> KeyedRows:
         schema, sink = table_schema(frame), self._sink
@@ -76,12 +82,38 @@ class TableWriter:
                     remedy="keep the columns of key and order in the transforms",
                 )
         whole = F.struct(*frame.columns)
-        last = frame.groupBy(*sink.key).agg(F.max_by(whole, sink.order).alias(_LAST))
+        # A struct is never null: a row whose order is null is kept, as the first one.
+        last = frame.groupBy(*sink.key).agg(F.max_by(whole, F.struct(sink.order)).alias(_LAST))
         rows = last.select(f"{_LAST}.*").toArrow().cast(schema)
+        for name in sink.key:
+            if rows.column(name).null_count:
+                raise SettingError(
+                    f"sink: a row has no key: its {name} is null",
+                    key="sink.key",
+                    remedy=f"leave such rows out, with WHERE {name} IS NOT NULL",
+                )
         if _VALUE not in frame.columns:
             return KeyedRows(sink.key, rows, rows.slice(0, 0))
         values = rows.column(_VALUE)
         return KeyedRows(sink.key, rows.filter(values.is_valid()), rows.filter(values.is_null()))
+
+
+def _ensure_same(found: BatchCommit, repeated: BatchCommit, *, table: str) -> None:
+    """Raise TableError unless the newest batch of a table is the one that Spark repeats.
+
+    Spark repeats only the last batch of a checkpoint. If the table is ahead, or its batch ends at
+    other offsets, then one of the two was replaced by an older copy.
+    """
+    is_other = None not in (found.offsets, repeated.offsets) and found.offsets != repeated.offsets
+    if found.batch == repeated.batch and not is_other:
+        return
+    raise TableError(
+        f"has batch {found.batch} of the pipeline (offsets {found.offsets}), and its checkpoint"
+        f" repeats batch {repeated.batch} (offsets {repeated.offsets})",
+        path=table,
+        remedy="restore the copies of both from the same time, or reset the pipeline and use a new"
+        " table",
+    )
 
 
 def query_id(frame: DataFrame) -> str:

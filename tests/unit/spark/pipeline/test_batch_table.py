@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 from cordwood.core.errors import TableError
 from cordwood.spark.jobs.tables.export_table import TableAddress
 from cordwood.spark.jobs.tables.iceberg_table import open_catalog
-from cordwood.spark.pipeline.batch_table import BatchKey, BatchTable
+from cordwood.spark.pipeline.batch_table import BatchCommit, BatchKey, BatchTable
 from cordwood.spark.pipeline.pipeline_definition import TableSink
 from cordwood.spark.pipeline.table_writer import open_batch_table
 from tests.unit.spark.pipeline.batches import QUERY, SCHEMA, append
@@ -45,6 +45,12 @@ def fixture_kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def last_of(table: BatchTable) -> int | None:
+    """Return the number of the newest batch."""
+    last = table.last_batch(QUERY)
+    return None if last is None else last.batch
+
+
 def table_in(folder: Path, kind: str) -> BatchTable:
     """Return the table in a folder, whether or not it exists."""
     name = NAME if kind == "iceberg" else None
@@ -58,9 +64,17 @@ def test_batch_that_comes_again_is_not_added_again(tmp_path: Path, kind: str) ->
     for batch, key in ((0, "a"), (1, "b"), (1, "b"), (0, "a")):
         append(table, batch, [(key, batch)])
 
-    assert table.last_batch(QUERY) == 1
+    assert last_of(table) == 1
     rows = READERS[kind](tmp_path / "orders").to_pylist()
     assert sorted((row["key"], row["value"]) for row in rows) == [("a", 0), ("b", 1)]
+
+
+def test_newest_batch_has_the_offsets_after_it(tmp_path: Path, kind: str) -> None:
+    table = table_in(tmp_path / "orders", kind)
+
+    append(table, 0, [("a", 0)], facts={"cordwood.offsets": "{}"})
+
+    assert table.last_batch(QUERY) == BatchCommit(0, "{}")
 
 
 def test_batch_without_rows_is_in_the_table(tmp_path: Path, kind: str) -> None:
@@ -70,7 +84,7 @@ def test_batch_without_rows_is_in_the_table(tmp_path: Path, kind: str) -> None:
     table.folder(SCHEMA)
     table.append([], key=BatchKey(QUERY, 1), facts={})
 
-    assert table.last_batch(QUERY) == 1
+    assert last_of(table) == 1
     assert READERS[kind](tmp_path / "orders").num_rows == 1
 
 

@@ -9,9 +9,10 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from deltalake import DeltaTable, write_deltalake
 
+from cordwood.core.errors import TableError
 from cordwood.spark.jobs.tables.export_table import TableAddress
 from cordwood.spark.pipeline.delta_batches import DeltaBatches
-from tests.unit.spark.pipeline.batches import append, rows_of, upsert
+from tests.unit.spark.pipeline.batches import QUERY, SCHEMA, append, rows_of, upsert
 
 pytestmark = pytest.mark.spark
 
@@ -41,6 +42,34 @@ def test_batch_is_committed_after_the_commit_of_another_program(table: DeltaBatc
     append(table, 1, [("b", 2)])
 
     assert rows(table) == [("a", 1), ("b", 2), ("other", 9)]
+
+
+def test_batch_that_a_restore_has_taken_back_is_added_again(table: DeltaBatches) -> None:
+    append(table, 0, [("a", 1)])
+    version = DeltaTable(table.name).version()
+    append(table, 1, [("b", 2)])
+    DeltaTable(table.name).restore(version)
+    assert table.last_batch(QUERY) == (0, None)
+
+    append(table, 1, [("b", 2)])
+
+    assert rows(table) == [("a", 1), ("b", 2)]
+
+
+def test_restore_before_the_first_batch_leaves_none(table: DeltaBatches) -> None:
+    table.folder(SCHEMA)
+    append(table, 0, [("a", 1)])
+
+    DeltaTable(table.name).restore(0)
+
+    assert table.last_batch(QUERY) is None
+
+
+def test_partitioned_table_is_rejected(table: DeltaBatches) -> None:
+    write_deltalake(table.name, rows_of([("a", 1)]), partition_by=["key"])
+
+    with pytest.raises(TableError, match="is partitioned"):
+        table.folder(SCHEMA)
 
 
 def test_upsert_replaces_adds_and_deletes(table: DeltaBatches) -> None:

@@ -69,4 +69,4 @@ def test_upsert_replaces_adds_and_deletes(table: IcebergBatches, address: TableA
     upsert(table, 1, [("a", 3)])
 
     assert rows(address) == [("a", 2), ("c", 2)]
-    assert table.last_batch(QUERY) == 1
+    assert table.last_batch(QUERY) == (1, None)

@@ -36,9 +36,11 @@ def test_moves_of_a_killed_driver_are_finished(tmp_path: Path) -> None:
     moved.rename(staged / moved.name)
     (staged / "lost.parquet").write_bytes(b"")
 
+    table_in(folder).recover()
+    assert rows(folder) == [("a", 1)]
+
     table_in(folder).folder(SCHEMA)
 
-    assert rows(folder) == [("a", 1)]
     assert not [*staged.iterdir()]
 
 

@@ -93,6 +93,10 @@ def test_options_of_topics_are_those_of_the_sink() -> None:
         ({"transform": [{}]}, "transform 1 has no kind"),
         ({"transform": [{"sql": "a", "function": "b"}]}, "transform 1 has sql and function"),
         ({"transform": [{"sql": "a", "reader": 7}]}, "transform 1: unknown option reader"),
+        (
+            {"transform": [{"encode": "json"}, {"dead-letters": "dead", "topic": "a"}]},
+            "transform 2: an encode before it replaces value",
+        ),
         ({"sink": {}}, "sink: format is not set"),
         ({"sink": {"format": "hudi"}}, "sink: format 'hudi' is unknown"),
         ({"sink": {"format": "delta"}}, "sink: to is not set"),
@@ -113,6 +117,16 @@ def test_options_of_topics_are_those_of_the_sink() -> None:
 def test_unusable_definition_is_rejected(changed: dict[str, object], error_text: str) -> None:
     with pytest.raises(SettingError, match=error_text):
         parse_pipeline({"name": "a", "source": SOURCE, "sink": DELTA, **changed})
+
+
+@pytest.mark.parametrize("address", ("s3a://bucket/a", "file:/lake/a", "/lake/a"))
+def test_addresses_are_not_paths_in_the_folder(address: str) -> None:
+    sink = {"format": "delta", "to": address}
+
+    found = parse_pipeline({"name": "a", "source": SOURCE, "sink": sink}, folder="/p")
+
+    assert isinstance(found.sink, TableSink)
+    assert found.sink.to == address
 
 
 @pytest.mark.parametrize("text", (None, "= 7"))

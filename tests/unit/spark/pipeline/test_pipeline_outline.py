@@ -9,7 +9,10 @@ def test_outline_has_every_part_and_no_password() -> None:
         {
             "name": "orders",
             "source": {"subscribe": "orders", "kafka.ssl.key.password": "x1"},
-            "transform": [{"sql": "SELECT *\n  FROM input"}, {"decode": "avro", "reader": "o"}],
+            "transform": [
+                {"sql": "SELECT *\n  FROM input"},
+                {"decode": "avro", "schemas": "https://ada:x2@registry"},
+            ],
             "sink": {"format": "delta", "to": "/lake", "mode": "upsert", "key": "key"},
         },
         folder="/p",
@@ -19,7 +22,7 @@ def test_outline_has_every_part_and_no_password() -> None:
         "pipeline    orders, trigger available-now",
         "read        subscribe=orders, kafka.ssl.key.password=***",
         "step 1      sql SELECT * FROM input",
-        "step 2      decode avro (reader=o)",
+        "step 2      decode avro (schemas=https://***@registry)",
         "write       delta table in /lake, one commit for each batch: the last row of each key",
         "checkpoint  /p/orders.checkpoint",
     ]

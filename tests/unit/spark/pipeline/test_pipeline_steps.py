@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
+UDF = """
+from pyspark.sql.functions import udf
+
+def twice(value):
+    return value.decode() * 2
+
+def doubled(frame):
+    return frame.select(udf(twice)("value").alias("value"))
+"""
 COLUMNS = "topic string, partition int, offset bigint, key binary, value binary"
 MODULE = """
 def shouted(frame):
@@ -57,6 +66,21 @@ def test_steps_are_applied_in_their_order(
     assert [row.value for row in found.collect()] == ["BOB"]
 
 
+def test_module_of_the_folder_is_sent_to_tasks(
+    spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("udf")
+    (folder / "udf_steps.py").write_text(UDF)
+
+    found = applied(rows(spark, b"ada"), {"function": "udf_steps:doubled"}, folder=str(folder))
+
+    assert [row.value for row in found.collect()] == ["adaada"]
+    other = tmp_path_factory.mktemp("other")
+    (other / "udf_steps.py").write_text(UDF)
+    with pytest.raises(SettingError, match="udf_steps is already imported from"):
+        applied(rows(spark), {"function": "udf_steps:doubled"}, folder=str(other))
+
+
 def test_bad_rows_become_dead_letters(spark: "SparkSession") -> None:
     found = applied(
         rows(spark, b'{"id": 1}', b"?"),
@@ -74,6 +98,7 @@ def test_bad_rows_become_dead_letters(spark: "SparkSession") -> None:
 @pytest.mark.parametrize(
     ("step", "error_text"),
     (
+        ({"sql": "SELECT absent FROM input"}, "sql: .*absent"),
         ({"function": "absent_module:run"}, "absent_module:run cannot be imported"),
         ({"function": "json:absent"}, "json:absent cannot be imported"),
         ({"function": "os:sep"}, "os:sep is not a function"),

@@ -10,7 +10,7 @@ pytest.importorskip("deltalake", reason="the extra spark is not installed")
 
 from deltalake import DeltaTable
 
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import SettingError, TableError
 from cordwood.spark.pipeline.pipeline_definition import TableSink
 from cordwood.spark.pipeline.table_writer import TableWriter
 
@@ -36,16 +36,42 @@ def test_upsert_needs_its_columns(
         upserting(tmp_path_factory.mktemp("table"))(frame, 0)
 
 
+def test_row_without_a_key_is_rejected(
+    spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    spark.sparkContext.setLocalProperty("sql.streaming.queryId", "q")
+    frame = spark.sql("SELECT string(null) AS key, 1L AS offset, 'v' AS value")
+
+    with pytest.raises(SettingError, match="a row has no key: its key is null"):
+        upserting(tmp_path_factory.mktemp("table"))(frame, 0)
+
+
+@pytest.mark.parametrize(("batch", "offsets"), ((0, "other"), (-1, "after -1")))
+def test_table_that_is_ahead_of_the_checkpoint_is_rejected(
+    spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory, batch: int, offsets: str
+) -> None:
+    folder = tmp_path_factory.mktemp("table")
+    spark.sparkContext.setLocalProperty("sql.streaming.queryId", "q")
+    frame = spark.sql("SELECT 'a' AS key, 1L AS offset, 'v' AS value")
+    upserting(folder)(frame, 0)
+    sink = TableSink(format="delta", to=str(folder), mode="upsert", key=("key",))
+
+    with pytest.raises(TableError, match=r"has batch 0 of the pipeline \(offsets after 0\)"):
+        TableWriter(sink, lambda _: offsets)(frame, batch)
+
+    upserting(folder)(frame, 0)
+
+
 def test_upsert_keeps_the_row_with_the_highest_offset(
     spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("table")
     spark.sparkContext.setLocalProperty("sql.streaming.queryId", "q")
     columns = "key string, offset long, value string"
-    rows = [("a", 2, "new"), ("a", 1, "old"), ("b", 3, None)]
+    rows = [("a", 2, "new"), ("a", 1, "old"), ("b", 3, None), ("c", None, "x")]
 
     upserting(folder)(spark.createDataFrame(rows, columns), 0)
 
     found = DeltaTable(folder).to_pyarrow_table().to_pylist()
-    assert found == [{"key": "a", "offset": 2, "value": "new"}]
+    assert sorted((row["key"], row["value"]) for row in found) == [("a", "new"), ("c", "x")]
     assert DeltaTable(folder).history(1)[0]["cordwood.offsets"] == "after 0"
