@@ -85,7 +85,12 @@ class _SchemaTypes:
             return self._by_name(schema, path)
         name = str(schema["type"]) if isinstance(schema["type"], str) else ""
         if (logical := schema.get("logicalType")) is not None:
-            return _TIMES.get(logical) or pa.decimal128(schema["precision"], schema.get("scale", 0))
+            of_it = _TIMES.get(logical) or pa.decimal128(
+                schema["precision"], schema.get("scale", 0)
+            )
+            if "name" in schema:
+                self._named[schema["name"]] = of_it
+            return of_it
         make = _COMPLEX.get(name)
         if make is None:
             return self.type_of(schema["type"], path=path)

@@ -141,7 +141,13 @@ def _column_type(field: "FieldDescriptor", shape: FieldShape) -> pa.DataType:
     if _is_map(field):
         key = _SCALARS[_NAMES[field.message_type.fields_by_name["key"].type]]
         return pa.map_(key.arrow, shape.arrow)
-    return pa.list_(shape.arrow) if field.is_repeated else shape.arrow
+    return pa.list_(shape.arrow) if _is_repeated(field) else shape.arrow
+
+
+def _is_repeated(field: "FieldDescriptor") -> bool:
+    # Newer versions of the library deprecate `label`, and older ones lack `is_repeated`.
+    is_repeated: bool | None = getattr(field, "is_repeated", None)
+    return field.label == field.LABEL_REPEATED if is_repeated is None else is_repeated
 
 
 def _is_map(field: "FieldDescriptor") -> bool:
@@ -155,7 +161,7 @@ def _read(message: "Message", field: "FieldDescriptor", shape: FieldShape) -> Va
             (key.read(name), shape.read(value))
             for name, value in getattr(message, field.name).items()
         ]
-    if field.is_repeated:
+    if _is_repeated(field):
         return [shape.read(each) for each in getattr(message, field.name)]
     if field.has_presence and not message.HasField(field.name):
         return None
@@ -166,16 +172,17 @@ def _write(message: "Message", field: "FieldDescriptor", shape: FieldShape, valu
     place = getattr(message, field.name)
     is_message = field.message_type is not None
     if _is_map(field):
-        is_message = field.message_type.fields_by_name["value"].message_type is not None
+        entry = field.message_type.fields_by_name
+        key = _SCALARS[_NAMES[entry["key"].type]]
         for name, each in value.items():
-            if is_message:
-                shape.write(each)(place[name])
+            if entry["value"].message_type is not None:
+                shape.write(each)(place[key.write(name)])
             else:
-                place[name] = shape.write(each)
-    elif field.is_repeated and is_message:
+                place[key.write(name)] = shape.write(each)
+    elif _is_repeated(field) and is_message:
         for each in value:
             shape.write(each)(place.add())
-    elif field.is_repeated:
+    elif _is_repeated(field):
         place.extend(map(shape.write, value))
     elif is_message:
         place.SetInParent()
@@ -185,10 +192,14 @@ def _write(message: "Message", field: "FieldDescriptor", shape: FieldShape, valu
 
 
 def _enum_shape(field: "FieldDescriptor") -> FieldShape:
-    names = {each.number: each.name for each in field.enum_type.values}
-    numbers: dict[str, int] = {name: number for number, name in names.items()}
+    values = field.enum_type.values
+    numbers: dict[str, int] = {each.name: each.number for each in values}
+    # The first name of a number, as in Protobuf's JSON.
+    names = {each.number: each.name for each in reversed(values)}
 
     def write(name: str) -> int:
+        if name not in numbers and name.lstrip("-").isdecimal():
+            return int(name)
         if name not in numbers:
             raise InvalidRecordError(f"{name!r} is not in {field.enum_type.full_name}")
         return numbers[name]

@@ -4,8 +4,9 @@
     GET  /subjects/{subject}/versions/{version} a version of a subject, or `latest`
     POST /subjects/{subject}/versions           register a schema, and get its id
 
-Tasks ask for schemas that they meet, once a process. A registry that does not answer is an error of
-the task, never one of the row: a later try can succeed.
+Tasks ask for schemas that they meet; those that are found are kept for the process. A registry
+that does not answer is an error of the task, never one of the row: a later try can succeed.
+Redirects are not followed, and proxies of the environment are not used.
 """
 
 import base64
@@ -14,7 +15,7 @@ import json
 import ssl
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cordwood.core.errors import CordwoodError, SettingError
@@ -31,6 +32,9 @@ _SENT: Final = "application/vnd.schemaregistry.v1+json"
 _OK: Final = 200
 _UNAUTHORIZED: Final = (401, 403)
 _NOT_FOUND: Final = 404
+_CLIENT_ERRORS: Final = 400
+#: The codes of the registry: no such subject, version or schema.
+_UNKNOWN: Final = (40401, 40402, 40403)
 _TOO_MANY: Final = 429
 _SERVER_ERRORS: Final = 500
 #: How often each address is tried, without a wait: Spark tries a failed task again, later.
@@ -48,21 +52,25 @@ class RegistrySettings:
 
     urls: tuple[str, ...]
     user: str | None = None
-    password: str | None = None
-    token: str | None = None
+    password: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
     ca_file: str | None = None
     timeout_s: float = _TIMEOUT_S
 
 
+#: The schemas that this process has received, which never change, by registry and path.
+_KNOWN: Final[dict[RegistrySettings, dict[str, Any]]] = {}
+
+
 class SchemaRegistry:
-    """A source of schemas that asks a registry; the answers are kept for the process."""
+    """A source of schemas that asks a registry; a decoder keeps unknown ids for its task."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         self.settings = settings
-        self._known: dict[str, Any] = {}
+        self._known = _KNOWN.setdefault(settings, {})
 
     def __reduce__(self) -> tuple[type["SchemaRegistry"], tuple[RegistrySettings]]:
-        """Leave out the answers: a task asks for what it needs."""
+        """Leave out the answers: a process asks for what it needs."""
         return SchemaRegistry, (self.settings,)
 
     # Functions of `SchemaSource`.
@@ -110,9 +118,7 @@ class SchemaRegistry:
             try:
                 found = self._known[path] = self._get(path)
             except UnknownSchemaError as error:
-                found = self._known[path] = error
-        if isinstance(found, UnknownSchemaError):
-            raise UnknownSchemaError(absent) from found
+                raise UnknownSchemaError(absent) from error
         return _schema_text(found)
 
     def _get(self, path: str) -> Mapping[str, Any]:
@@ -212,8 +218,13 @@ def _checked(status: int, answer: bytes, *, url: str, path: str) -> Mapping[str,
     message = parsed.get("message") or parsed.get("detail") or ""
     if status == _OK:
         return parsed
-    if status == _NOT_FOUND:
+    if parsed.get("error_code") in _UNKNOWN:
         raise UnknownSchemaError(str(message))
+    if status == _NOT_FOUND or status < _CLIENT_ERRORS:
+        raise SchemaRegistryError(
+            f"{url} does not answer {path} (status {status}: {message}); check the address of the"
+            " registry's REST calls"
+        )
     if status in _UNAUTHORIZED:
         raise SchemaRegistryError(
             f"{url} refuses the login (status {status}); write it into the address, as in"

@@ -43,11 +43,32 @@ def encode_batches(  # tidy: allow[positional] bound by partial, then called wit
 
 
 def _encoded(encoder: ValueEncoder, batch: pa.RecordBatch, record: str) -> list[EncodedValue]:
-    records = batch.column(record).to_pylist(maps_as_pydicts="strict")
+    records = _records(batch.column(record))
     errors: list[str | None] = [None] * len(records)
     if ERROR in batch.schema.names:
         errors = batch.column(ERROR).to_pylist()
     return [
-        encoder.encode(each) if error is None else EncodedValue(None, error)
+        _encoded_one(encoder, each) if error is None else EncodedValue(None, error)
         for each, error in zip(records, errors, strict=True)
     ]
+
+
+def _encoded_one(encoder: ValueEncoder, record: Record) -> EncodedValue:
+    if isinstance(record, KeyError):
+        return EncodedValue(None, f"a map has a key twice: {record}")
+    return encoder.encode(record)
+
+
+def _records(column: pa.Array) -> list[Record]:
+    """Return the records; an error for one in which a map has a key twice."""
+    try:
+        return list(column.to_pylist(maps_as_pydicts="strict"))
+    except KeyError:
+        return [_record(each) for each in column]
+
+
+def _record(scalar: pa.Scalar) -> Record:
+    try:
+        return scalar.as_py(maps_as_pydicts="strict")
+    except KeyError as error:
+        return error

@@ -75,6 +75,22 @@ def test_type_can_be_referenced_by_its_name() -> None:
     )
 
 
+def test_fixed_with_a_logical_type_can_be_referenced_by_its_name() -> None:
+    money = {
+        "type": "fixed",
+        "name": "Money",
+        "size": 8,
+        "logicalType": "decimal",
+        "precision": 9,
+        "scale": 2,
+    }
+    record = {**ORDER, "fields": [{"name": "a", "type": money}, {"name": "b", "type": "Money"}]}
+
+    found = arrow_type(parsed(record), of="it")
+
+    assert found == pa.struct([("a", pa.decimal128(9, 2)), ("b", pa.decimal128(9, 2))])
+
+
 @pytest.mark.parametrize(
     ("schema", "error_text"),
     (

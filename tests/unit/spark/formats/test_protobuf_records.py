@@ -69,8 +69,34 @@ def test_message_without_values_has_defaults_and_nulls() -> None:
 
 def test_number_that_an_enum_lacks_is_its_text() -> None:
     shape, make = shape_of(all_types())
+    message = make()
 
     assert shape.read(make(kind=7))["kind"] == "7"
+    shape.write({"kind": "7"}, message)
+    assert message.kind == 7
+
+
+def test_number_of_an_enum_with_two_names_is_read_as_the_first() -> None:
+    file = all_types()
+    file.enum_type[0].options.allow_alias = True
+    file.enum_type[0].value.add(name="BIG", number=1)
+    shape, make = shape_of(file)
+    message = make()
+
+    shape.write({"kind": "BIG"}, message)
+
+    assert shape.read(message)["kind"] == "LARGE"
+
+
+def test_keys_of_maps_have_their_type() -> None:
+    file = all_types()
+    file.message_type[0].nested_type[0].field[0].type = 4  # uint64
+    shape, make = shape_of(file)
+    message = make()
+
+    shape.write({"prices": {Decimal(5): {"price": 1.0}}}, message)
+
+    assert shape.read(message)["prices"] == [(Decimal(5), {"price": 1.0})]
 
 
 @pytest.mark.parametrize(

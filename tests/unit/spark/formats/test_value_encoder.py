@@ -16,6 +16,13 @@ class Numbers:
         return EncodedValue(str(record).encode(), None)
 
 
+class Sizes:
+    """Encodes the sizes of maps."""
+
+    def encode(self, record: dict[str, int]) -> EncodedValue:
+        return EncodedValue(str(len(record)).encode(), None)
+
+
 def encoded(**columns: list[Any]) -> dict[str, list[Any]]:
     """Return the columns of a batch with the encoded `record` as `value`."""
     (found,) = encode_batches("record", "value", Numbers, iter([pa.record_batch(columns)]))
@@ -31,6 +38,16 @@ def test_record_that_does_not_fit_has_an_error_and_no_value() -> None:
         "value": [b"7", None],
         "error": [None, "negative"],
     }
+
+
+def test_map_with_a_key_twice_is_an_error_of_its_row() -> None:
+    twice = pa.array([[("a", 1)], [("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))
+    batch = pa.record_batch({"record": twice})
+
+    (found,) = encode_batches("record", "value", Sizes, iter([batch]))
+
+    assert found.column("value").to_pylist() == [b"1", None]
+    assert found.column("error").to_pylist()[1].startswith("a map has a key twice")
 
 
 def test_earlier_error_of_a_row_is_kept() -> None:
