@@ -226,7 +226,7 @@ def _client(options: SinkOptions, names: SinkNames, *, has_record: bool) -> Sink
             key="recordTopic",
             remedy="set recordTopic to one of the topics, and keep it over restarts",
         )
-    return sink_client(options.producer, sink=names.sink, record_topic=options.record_topic or "")
+    return sink_client(options.producer, sink=names.sink, record_topic=options.record_topic)
 
 
 def _attempt() -> TaskContext:

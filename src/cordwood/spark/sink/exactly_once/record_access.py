@@ -1,7 +1,11 @@
 """Reads and writes of the intent record, as steps."""
 
+from collections.abc import Mapping
+
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.transaction_handle import TransactionHandle
 from cordwood.core.errors import SparkError
+from cordwood.core.types import TopicPartition
 from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, join_record, split_record
 from cordwood.spark.sink.exactly_once.sink_names import SinkNames
 from cordwood.spark.sink.exactly_once.sink_requests import (
@@ -40,6 +44,22 @@ def write_record(
     if written != record:
         raise fenced(names, f"batch {record.batch} has another record than this driver's")
     return after
+
+
+def only_topic(
+    group: str, offsets: Mapping[TopicPartition, GroupOffset]
+) -> tuple[str | None, dict[int, str]]:
+    """Return the topic of a group's offsets, and their metadata; SparkError if there are more."""
+    topics: dict[str, dict[int, str]] = {}
+    for each, offset in offsets.items():
+        topics.setdefault(each.topic, {})[each.partition] = offset.metadata
+    if len(topics) > 1:
+        raise SparkError(
+            f"the group {group!r} has offsets of {len(topics)} topics",
+            remedy="delete the offsets of topics that the sink no longer writes to with `cordwood"
+            " groups delete-offsets`",
+        )
+    return next(iter(topics.items()), (None, {}))
 
 
 def fenced(names: SinkNames, problem: str) -> SparkError:

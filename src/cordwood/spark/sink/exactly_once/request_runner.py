@@ -23,6 +23,7 @@ from cordwood.core.errors import (
     UnsupportedVersionError,
 )
 from cordwood.core.ports import Clock
+from cordwood.spark.sink.exactly_once.record_access import only_topic
 from cordwood.spark.sink.exactly_once.sink_requests import (
     ONGOING,
     CountPartitions,
@@ -53,9 +54,10 @@ _RESULTS: Final[Mapping[type[KafkaError], EndResult]] = {
 class RequestRunner:
     """Runs steps of the protocol on the loop of an admin client."""
 
-    def __init__(self, admin: Admin, clock: Clock, *, record_topic: str) -> None:
+    def __init__(self, admin: Admin, clock: Clock, *, record_topic: str | None) -> None:
         self._admin = admin
         self._clock = clock
+        #: The record's topic; without one, that of the group's offsets.
         self._topic = record_topic
         self._partitions = 0
         self._answers: Mapping[type, Callable[[SinkRequest[object]], Awaitable[object]]] = {
@@ -94,21 +96,30 @@ class RequestRunner:
 
     async def _read_record(self, request: SinkRequest[object]) -> dict[int, str]:
         assert isinstance(request, ReadRecord)
+        if self._topic is None:
+            return await self._find_record(request.group)
         try:
             count = await self._count_of_partitions()
         except UnknownTopicOrPartitionError:
-            return {}  # a topic that the first batch creates
-        # Of all partitions Kafka returns only those that have an offset: the first one of a group
-        # that is not stable yet would be missing, instead of being waited for.
+            count = 0  # the first batch creates the topic
+        # Kafka answers for all partitions of a group only with those that have an offset. So a
+        # first offset that is not stable yet would be missing, instead of being waited for.
         found = await self._admin.list_group_offsets(
             request.group, [(self._topic, number) for number in range(count)], require_stable=True
         )
         return {each.partition: offset.metadata for each, offset in found.items()}
 
+    async def _find_record(self, group: str) -> dict[int, str]:
+        """Return the metadata of the only topic that the group has offsets of."""
+        offsets = await self._admin.list_group_offsets(group, require_stable=True)
+        self._topic, metadata = only_topic(group, offsets)
+        return metadata
+
     async def _write_record(self, request: SinkRequest[object]) -> None:
         assert isinstance(request, WriteRecord)
+        topic = self._known_topic()
         offsets = {
-            (self._topic, number): GroupOffset(request.batch, part)
+            (topic, number): GroupOffset(request.batch, part)
             for number, part in enumerate(request.parts)
         }
         await self._admin.commit_transaction_offsets(request.driver, request.group, offsets=offsets)
@@ -162,9 +173,13 @@ class RequestRunner:
 
     async def _count_of_partitions(self) -> int:
         if not self._partitions:
-            (topic,) = await self._admin.describe_topics([self._topic])
+            (topic,) = await self._admin.describe_topics([self._known_topic()])
             self._partitions = len(topic.partitions)
         return self._partitions
+
+    def _known_topic(self) -> str:
+        assert self._topic is not None, "a record is replaced only where it was found"
+        return self._topic
 
     async def _now(self, _: SinkRequest[object]) -> int:
         return self._clock.now_ms()

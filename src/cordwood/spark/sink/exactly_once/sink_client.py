@@ -33,7 +33,7 @@ class SinkClient:
     """An admin client on a loop thread, which runs the steps of a sink."""
 
     def __init__(
-        self, config: Mapping[str, object], *, record_topic: str, clock: Clock | None = None
+        self, config: Mapping[str, object], *, record_topic: str | None, clock: Clock | None = None
     ) -> None:
         options = cast(
             "ClientOptions", options_of(ClientSettings, shared_options({**config, **_SOON}))
@@ -72,7 +72,7 @@ async def _max_timeout_ms(admin: Admin) -> int:
     return int((entry and entry.value) or _DEFAULT_MAX_TIMEOUT_MS)
 
 
-def sink_client(config: Mapping[str, str], *, sink: str, record_topic: str) -> SinkClient:
+def sink_client(config: Mapping[str, str], *, sink: str, record_topic: str | None) -> SinkClient:
     """Return the client of a sink in this process; a forked process makes its own."""
     key = (os.getpid(), tuple(sorted(config.items())), sink, record_topic)
     if key not in _CLIENTS:

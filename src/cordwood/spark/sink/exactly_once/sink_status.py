@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cordwood.client.blocking import Admin
-from cordwood.core.errors import SparkError
 from cordwood.spark.sink.exactly_once.batch_preparation import (
     DriverMemory,
     SinkPlan,
     prepare_batch,
 )
 from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, join_record
+from cordwood.spark.sink.exactly_once.record_access import only_topic
 from cordwood.spark.sink.exactly_once.sink_client import SinkClient
 from cordwood.spark.sink.exactly_once.sink_names import SinkNames
 from cordwood.spark.sink.exactly_once.sink_requests import ONGOING
@@ -45,16 +45,7 @@ class SinkStatus:
 
 def sink_status(admin: Admin, names: SinkNames) -> SinkStatus:
     """Return the state of a sink."""
-    topics: dict[str, dict[int, str]] = {}
-    for each, offset in admin.list_group_offsets(names.group).items():
-        topics.setdefault(each.topic, {})[each.partition] = offset.metadata
-    if len(topics) > 1:
-        raise SparkError(
-            f"the group {names.group!r} has offsets of {len(topics)} topics",
-            remedy="delete the offsets of topics that the sink no longer writes to with `cordwood"
-            " groups delete-offsets`",
-        )
-    topic, metadata = next(iter(topics.items()), (None, {}))
+    topic, metadata = only_topic(names.group, admin.list_group_offsets(names.group))
     record = join_record(metadata)
     return SinkStatus(
         record=record, record_topic=topic, transactions=_open_transactions(admin, names, record)
@@ -86,9 +77,10 @@ def settle_sink(
 ) -> None:
     """Commit the transactions of a decided batch, and abort all others of the sink.
 
-    A query that still runs is fenced, and fails.
+    A query that still runs is fenced, and fails. Without a topic the record is looked for again,
+    since the fence has ended a decision that was under way.
     """
-    client = SinkClient(config, record_topic=record_topic or "")
+    client = SinkClient(config, record_topic=record_topic)
     try:
         plan = SinkPlan(names=names, timeout_ms=_TIMEOUT_MS)
         client.run(prepare_batch(plan, DriverMemory()))

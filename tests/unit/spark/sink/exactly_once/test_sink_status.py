@@ -4,7 +4,7 @@ import pytest
 
 from cordwood.client.blocking import Admin, Producer
 from cordwood.client.transaction_handle import TransactionHandle
-from cordwood.core.errors import SparkError
+from cordwood.core.errors import InvalidTxnStateError, SparkError
 from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, SlotRecord
 from cordwood.spark.sink.exactly_once.record_access import write_record
 from cordwood.spark.sink.exactly_once.sink_client import SinkClient
@@ -63,6 +63,27 @@ def test_settled_sink_has_no_open_transaction(kafka: Kafka) -> None:
     left_open(kafka, 2)
 
     settle_sink({"bootstrap.servers": kafka.bootstrap}, NAMES, record_topic="t")
+
+    with Admin(kafka.bootstrap) as admin:
+        assert sink_status(admin, NAMES).transactions == ()
+
+
+def test_settled_sink_commits_a_decision_that_is_found_without_a_topic(kafka: Kafka) -> None:
+    kafka.create_topic("t", partitions=1)
+    handle = left_open(kafka, 1)
+    decide(kafka, handle)
+
+    settle_sink({"bootstrap.servers": kafka.bootstrap}, NAMES, record_topic=None)
+
+    with pytest.raises(InvalidTxnStateError), Admin(kafka.bootstrap) as admin:
+        admin.end_transaction(handle, commit=False)
+
+
+def test_sink_without_a_record_is_settled(kafka: Kafka) -> None:
+    kafka.create_topic("t", partitions=1)
+    left_open(kafka, 2)
+
+    settle_sink({"bootstrap.servers": kafka.bootstrap}, NAMES, record_topic=None)
 
     with Admin(kafka.bootstrap) as admin:
         assert sink_status(admin, NAMES).transactions == ()
