@@ -8,9 +8,11 @@
 
 Both ends of a batch are in the checkpoint, so `ranges_between` needs nothing else: a batch that
 Spark repeats has the same ranges. A topic whose id differs between the ends is read from offset 0,
-and so is a partition whose end is before its start.
+and so is a partition whose end is before its start. A topic that was created again after its batch
+was planned is refused, or left to the next batch.
 """
 
+import logging
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
@@ -25,6 +27,8 @@ from cordwood.spark.source.offset_resolution import PartitionExtent
 from cordwood.spark.source.source_options import OffsetRangeLimit, Offsets
 from cordwood.spark.stream.admission import Backlog
 from cordwood.spark.stream.stream_offset import StreamOffset
+
+_log: Final = logging.getLogger("cordwood.spark.stream")
 
 _RESTART: Final = (
     "set onRecreatedTopic=restart to read it from its first offset, or begin a new checkpoint"
@@ -53,7 +57,7 @@ def positions_after(
     policy: StreamPolicy,
 ) -> StreamPositions:
     """Return the positions to continue at after the end of a batch; raise by policy."""
-    recreated = _recreated(done, topic_ids, policy)
+    recreated = recreated_topics(done.topic_ids, topic_ids, policy=policy)
     readable, kept = dict[TopicPartition, int](), dict[TopicPartition, int]()
     for partition, offset in done.positions.items():
         if partition in extents:
@@ -65,6 +69,24 @@ def positions_after(
             _check_vanished(partition, offset, policy)
             kept[partition] = offset
     return StreamPositions({each: readable.get(each, 0) for each in extents}, kept)
+
+
+def recreated_topics(
+    stored: Mapping[str, str], topic_ids: Mapping[str, str], *, policy: StreamPolicy
+) -> frozenset[str]:
+    """Return the topics with another id than the stored one; raise unless they are restarted."""
+    changed = {
+        topic: (before, topic_ids[topic])
+        for topic, before in stored.items()
+        if topic_ids.get(topic, before) != before
+    }
+    if changed and not policy.restarts_recreated:
+        topic, (before, now) = min(changed.items())
+        raise InconsistentTopicIdError(
+            f"{topic}: the topic was deleted and created again (id {before} in the checkpoint, "
+            f"{now} now); {_RESTART}"
+        )
+    return frozenset(changed)
 
 
 def backlogs_of(
@@ -124,6 +146,26 @@ def ranges_between(start: StreamOffset, end: StreamOffset) -> list[OffsetRange]:
     return [each for each in ranges if each.start < each.end]
 
 
+def ranges_to_repeat(
+    start: StreamOffset,
+    end: StreamOffset,
+    *,
+    topic_ids: Mapping[str, str],
+    policy: StreamPolicy,
+) -> list[OffsetRange]:
+    """Return the ranges of a planned batch; raise by policy if its topics were created again.
+
+    The offsets of a restarted topic are those of the deleted one: the next batch begins
+    the new topic.
+    """
+    stored = {**start.topic_ids, **end.topic_ids}
+    recreated = recreated_topics(stored, topic_ids, policy=policy)
+    ranges = ranges_between(start, end)
+    for topic in sorted({each.partition.topic for each in ranges} & recreated):
+        _log.warning("%s: the topic was created again; the repeated batch leaves it out", topic)
+    return [each for each in ranges if each.partition.topic not in recreated]
+
+
 def check_starts(starts: Offsets, extents: Mapping[TopicPartition, PartitionExtent]) -> None:
     """Reject the start of a new query after the end of a partition."""
     for partition, offset in sorted(starts.items()):
@@ -145,24 +187,6 @@ def check_listed(starting: OffsetRangeLimit, partitions: Collection[TopicPartiti
             key="startingOffsets",
             remedy="list every partition, with -2 for earliest or -1 for latest",
         )
-
-
-def _recreated(
-    done: StreamOffset, topic_ids: Mapping[str, str], policy: StreamPolicy
-) -> frozenset[str]:
-    """Return the topics with another id than before; raise unless they are restarted."""
-    changed = {
-        topic: (before, topic_ids[topic])
-        for topic, before in done.topic_ids.items()
-        if topic_ids.get(topic, before) != before
-    }
-    if changed and not policy.restarts_recreated:
-        topic, (before, now) = min(changed.items())
-        raise InconsistentTopicIdError(
-            f"{topic}: the topic was deleted and created again (id {before} in the checkpoint, "
-            f"{now} now); {_RESTART}"
-        )
-    return frozenset(changed)
 
 
 def _is_truncated(

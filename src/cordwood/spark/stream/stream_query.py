@@ -11,7 +11,7 @@ Spark calls from one thread, and makes no call when a query ends.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import Final
@@ -51,6 +51,7 @@ from cordwood.spark.stream.stream_progress import (
     end_of_batch,
     positions_after,
     ranges_between,
+    ranges_to_repeat,
 )
 from cordwood.spark.stream.stream_report import ReportedFacts, report_json
 
@@ -102,14 +103,20 @@ class StreamQuery:
         self._last_batch_ms = now_ms
         self._end = end
         found = offset_json(end)
-        self._plan = start, found, self._planned(done, end, view)
+        self._plan = start, found, self._planned(ranges_between(done, end), view)
         return found
 
     def packs(self, start: JsonObject, end: JsonObject) -> list[tuple[Split, ...]]:
         """Return the splits of each task of a batch."""
         if self._plan is None or self._plan[:2] != (start, end):
             view = self._sources.view(is_checked=False)
-            self._plan = start, end, self._planned(parse_offset(start), parse_offset(end), view)
+            ranges = ranges_to_repeat(
+                parse_offset(start),
+                parse_offset(end),
+                topic_ids=view.topic_ids,
+                policy=self._options.policy,
+            )
+            self._plan = start, end, self._planned(ranges, view)
         return self._plan[2].packs
 
     def report(self) -> JsonObject | None:
@@ -202,5 +209,5 @@ class StreamQuery:
         sizes = SourceByteSizes(self._files, view.available, averages)
         return admit(backlogs, limits, sizes=sizes)
 
-    def _planned(self, done: StreamOffset, end: StreamOffset, view: SourceView) -> BatchPlan:
-        return plan_batch(self._files, ranges_between(done, end), view=view, options=self._options)
+    def _planned(self, ranges: Sequence[OffsetRange], view: SourceView) -> BatchPlan:
+        return plan_batch(self._files, ranges, view=view, options=self._options)

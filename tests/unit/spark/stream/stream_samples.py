@@ -4,8 +4,10 @@ from pathlib import Path
 
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.core.uuids import Uuid, format_uuid
 from cordwood.spark.stream.stream_options import parse_stream_options
 from cordwood.spark.stream.stream_query import StreamQuery
+from cordwood.storage.checkpoints.partition_metadata_file import write_partition_metadata
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import v2
@@ -24,6 +26,13 @@ def extend_log(folder: Path, *batches: bytes, partition: int = 0) -> None:
     """Append to the only segment of a partition."""
     with (folder / f"t-{partition}" / name(0)).open("ab") as log:
         log.write(b"".join(batches))
+
+
+def identify_log(folder: Path, number: int, *, partition: int = 0) -> str:
+    """Give a partition the topic id of a number, and return the id as text."""
+    topic_id = Uuid(bytes(15) + bytes([number]))
+    write_partition_metadata(SystemFiles(), f"{folder}/t-{partition}", topic_id=topic_id)
+    return format_uuid(topic_id)
 
 
 def records(first: int, end: int) -> bytes:

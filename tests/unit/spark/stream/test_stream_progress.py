@@ -22,6 +22,7 @@ from cordwood.spark.stream.stream_progress import (
     end_of_batch,
     positions_after,
     ranges_between,
+    ranges_to_repeat,
 )
 
 P0, P1 = (TopicPartition(TopicName("t"), PartitionId(each)) for each in range(2))
@@ -166,6 +167,35 @@ def test_batch_zero_of_spark_sql_kafka_is_rejected_with_the_place_of_its_start()
 )
 def test_batch_of_a_restarted_topic_begins_at_zero(start: StreamOffset, end: StreamOffset) -> None:
     assert ranges_between(start, end) == [OffsetRange(P0, 0, 8)]
+
+
+def test_repeated_batch_of_a_topic_created_since_is_an_error_with_both_ids() -> None:
+    start, end = StreamOffset({P0: 5}, {"t": "older"}), StreamOffset({P0: 8}, {"t": "old"})
+
+    with pytest.raises(InconsistentTopicIdError, match="id old in the checkpoint, new now"):
+        ranges_to_repeat(start, end, topic_ids={"t": "new"}, policy=STRICT)
+
+
+def test_repeated_batch_leaves_out_a_topic_created_since_when_it_restarts() -> None:
+    other = TopicPartition(TopicName("u"), PartitionId(0))
+    end = StreamOffset({P0: 8, other: 3}, {"t": "old", "u": "id"})
+
+    ranges = ranges_to_repeat(
+        StreamOffset({P0: 5}, {"t": "old"}),
+        end,
+        topic_ids={"t": "new", "u": "id"},
+        policy=RESTARTING,
+    )
+
+    assert ranges == [OffsetRange(other, 0, 3)]
+
+
+def test_repeated_batch_of_a_restarted_topic_has_its_range() -> None:
+    start, end = StreamOffset({P0: 5}, {"t": "old"}), StreamOffset({P0: 8}, {"t": "new"})
+
+    ranges = ranges_to_repeat(start, end, topic_ids={"t": "new"}, policy=STRICT)
+
+    assert ranges == [OffsetRange(P0, 0, 8)]
 
 
 def test_starting_offsets_list_every_partition() -> None:

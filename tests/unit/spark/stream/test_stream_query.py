@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.errors import OffsetOutOfRangeError, SettingError
+from cordwood.core.errors import InconsistentTopicIdError, OffsetOutOfRangeError, SettingError
 from cordwood.core.types import TimestampMs
 from cordwood.spark.stream.admission import NO_LIMITS, AdmissionLimits
 from cordwood.spark.stream.stream_offset import INITIAL, JsonObject
@@ -16,6 +16,7 @@ from cordwood.spark.stream.stream_report import ReportedFacts, parse_facts
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.spark.stream.stream_samples import (
     extend_log,
+    identify_log,
     query_of,
     records,
     write_log,
@@ -95,6 +96,38 @@ def test_repeated_batch_reads_the_same_after_growth(tmp_path: Path) -> None:
     again = query_of(tmp_path, startingOffsets="latest")
 
     assert spans(again, INITIAL, end) == [(0, 0, 4)]
+
+
+def recreated(folder: Path) -> tuple[JsonObject, str]:
+    """Return the end of batch 0 of a topic, and the new id of the topic that replaces it."""
+    write_log(folder, records(0, 4))
+    identify_log(folder, 1)
+    end = query_of(folder).latest(INITIAL, NO_LIMITS)
+    return end, identify_log(folder, 2)
+
+
+def test_repeated_batch_of_a_topic_created_since_is_refused(tmp_path: Path) -> None:
+    end, _ = recreated(tmp_path)
+
+    with pytest.raises(
+        InconsistentTopicIdError, match="t: the topic was deleted and created again"
+    ):
+        query_of(tmp_path).packs(INITIAL, end)
+
+
+def test_repeated_batch_leaves_a_restarted_topic_to_the_next(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    end, new_id = recreated(tmp_path)
+    query = query_of(tmp_path, onRecreatedTopic="restart")
+    with caplog.at_level(logging.WARNING, "cordwood"):
+        assert spans(query, INITIAL, end) == []
+
+    following = query.latest(end, NO_LIMITS)
+
+    assert following == {"@cordwood": {"ids": {"t": new_id}}, "t": {"0": 4}}
+    assert spans(query, end, following) == [(0, 0, 4)]
+    assert "t: the topic was created again; the repeated batch leaves it out" in caplog.text
 
 
 def test_limits_hold_for_each_batch(tmp_path: Path) -> None:
