@@ -3,8 +3,11 @@
     new partition       begins at offset 0; without that offset it is a gap (`offset_gaps`)
     vanished partition  an error with gap=fail; otherwise its position is kept
     another topic id    the topic was created again: an error, or restarted from offset 0
-    an end before the position
-                        the log was truncated or created again without ids: the same two answers
+    a log end before the position
+                        with equal ids an error: records were truncated, or an option has changed;
+                        without an id, the two answers to another id
+    a readable end before the position
+                        the position waits for the last stable offset or the high watermark
 
 Both ends of a batch are in the checkpoint, so `ranges_between` needs nothing else: a batch that
 Spark repeats has the same ranges. A topic whose id differs between the ends is read from offset 0,
@@ -14,6 +17,7 @@ was planned is refused, or left to the next batch.
 
 import logging
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from cordwood.core.errors import (
@@ -33,6 +37,10 @@ _log: Final = logging.getLogger("cordwood.spark.stream")
 _RESTART: Final = (
     "set onRecreatedTopic=restart to read it from its first offset, or begin a new checkpoint"
 )
+
+
+#: Log ends of no partition.
+_NO_ENDS: Final[Offsets] = MappingProxyType({})
 
 
 class StreamPolicy(NamedTuple):
@@ -55,15 +63,22 @@ def positions_after(
     *,
     topic_ids: Mapping[str, str],
     policy: StreamPolicy,
+    log_ends: Offsets = _NO_ENDS,
 ) -> StreamPositions:
-    """Return the positions to continue at after the end of a batch; raise by policy."""
+    """Return the positions to continue at after the end of a batch; raise by policy.
+
+    `log_ends` are those of the partitions whose logs have records after the readable end.
+    """
     recreated = recreated_topics(done.topic_ids, topic_ids, policy=policy)
     readable, kept = dict[TopicPartition, int](), dict[TopicPartition, int]()
     for partition, offset in done.positions.items():
         if partition in extents:
-            is_new = partition.topic in recreated or _is_truncated(
-                partition, offset, extents[partition], policy=policy
-            )
+            log_end = max(extents[partition].end, log_ends.get(partition, 0))
+            is_new = partition.topic in recreated
+            if offset > log_end and not is_new:
+                is_same = partition.topic in done.topic_ids and partition.topic in topic_ids
+                _check_truncated(partition, offset, log_end, policy=policy, is_same=is_same)
+                is_new = True
             readable[partition] = 0 if is_new else offset
         elif partition.topic not in recreated:
             _check_vanished(partition, offset, policy)
@@ -189,18 +204,20 @@ def check_listed(starting: OffsetRangeLimit, partitions: Collection[TopicPartiti
         )
 
 
-def _is_truncated(
-    partition: TopicPartition, offset: int, extent: PartitionExtent, *, policy: StreamPolicy
-) -> bool:
-    """Return whether a log ends before a position; raise unless it is restarted."""
-    if offset <= extent.end:
-        return False
+def _check_truncated(
+    partition: TopicPartition, offset: int, log_end: int, *, policy: StreamPolicy, is_same: bool
+) -> None:
+    """Reject a log that ends before a position, unless its topic may be another and restarts."""
+    problem = f"{partition}: the stream continues at offset {offset}, but the log ends at {log_end}"
+    if is_same:
+        raise InconsistentTopicIdError(
+            f"{problem} and the topic has the same id: records were truncated, or isolation.level "
+            "or endAt has changed; set them as they were, or begin a new checkpoint"
+        )
     if not policy.restarts_recreated:
         raise InconsistentTopicIdError(
-            f"{partition}: the stream continues at offset {offset}, but the log ends at "
-            f"{extent.end}: it was truncated, or the topic was created again; {_RESTART}"
+            f"{problem}: it was truncated, or the topic was created again; {_RESTART}"
         )
-    return True
 
 
 def _check_vanished(partition: TopicPartition, offset: int, policy: StreamPolicy) -> None:

@@ -16,9 +16,10 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import Final
 
+from cordwood.client.consumer.offset_fetcher import LATEST
 from cordwood.core.ports import Clock, Files
 from cordwood.core.types import TopicPartition
-from cordwood.spark.source.coverage import OffsetRange
+from cordwood.spark.source.coverage import BrokerSource, OffsetRange
 from cordwood.spark.source.offset_gaps import resolve_gaps
 from cordwood.spark.source.offset_resolution import PartitionExtent, resolve_ranges
 from cordwood.spark.source.replica_count_cache import ReplicaCountCache
@@ -70,6 +71,7 @@ class StreamQuery:
         self._last_batch_ms: float | None = None
         self._view: SourceView | None = None
         self._missing: set[TopicPartition] = set()
+        self._waiting: set[TopicPartition] = set()
         self._end: StreamOffset | None = None
         self._plan: tuple[JsonObject, JsonObject, BatchPlan] | None = None
         self._group = (
@@ -158,7 +160,14 @@ class StreamQuery:
         if done.is_initial:
             return StreamPositions(self._starts(view), {})
         policy = self._options.policy
-        found = positions_after(done, view.extents, topic_ids=view.topic_ids, policy=policy)
+        found = positions_after(
+            done,
+            view.extents,
+            topic_ids=view.topic_ids,
+            policy=policy,
+            log_ends=self._log_ends(done, view),
+        )
+        self._report_waiting(found.readable, view)
         visible = self._extents(view)
         hidden = {
             each: offset
@@ -167,6 +176,40 @@ class StreamQuery:
         }
         readable = {each: found.readable[each] for each in visible}
         return StreamPositions(readable, {**found.kept, **hidden})
+
+    def _log_ends(self, done: StreamOffset, view: SourceView) -> dict[TopicPartition, int]:
+        """Return the log ends of the partitions whose readable ends are before the positions."""
+        late = {
+            each
+            for each, offset in done.positions.items()
+            if each in view.extents and offset > view.extents[each].end
+        }
+        on_brokers = late & partitions_on_brokers(view)
+        in_directories = late - on_brokers
+        found = {
+            each: end
+            for reader in view.readers
+            for each, end in reader.log_ends().items()
+            if each in in_directories
+        }
+        if self._sources.brokers is not None and on_brokers:
+            asked: dict[tuple[str, int], int] = dict.fromkeys(on_brokers, LATEST)
+            ends = self._sources.brokers.admin.list_offsets(asked)
+            found |= {each: end.offset for each, end in ends.items()}
+        return found
+
+    def _report_waiting(self, positions: Offsets, view: SourceView) -> None:
+        """Log each partition once whose position waits for the readable end."""
+        waiting = {each for each, at in positions.items() if at > view.extents[each].end}
+        for partition in sorted(waiting - self._waiting):
+            _log.warning(
+                "%s: the query waits at offset %d, after the readable end %d: the last stable"
+                " offset or the high watermark is behind",
+                partition,
+                positions[partition],
+                view.extents[partition].end,
+            )
+        self._waiting = waiting
 
     def _report_missing(self, kept: Offsets) -> None:
         """Log each partition once that no source has and that the options let the query miss."""
@@ -211,3 +254,12 @@ class StreamQuery:
 
     def _planned(self, ranges: Sequence[OffsetRange], view: SourceView) -> BatchPlan:
         return plan_batch(self._files, ranges, view=view, options=self._options)
+
+
+def partitions_on_brokers(view: SourceView) -> set[TopicPartition]:
+    """Return the partitions that brokers have now."""
+    return {
+        each
+        for each, ranges in view.available.items()
+        if any(isinstance(one.source, BrokerSource) for one in ranges)
+    }

@@ -92,6 +92,42 @@ def test_log_that_ends_before_the_position_is_restarted_on_request() -> None:
     assert found.readable == {P0: 0}
 
 
+@pytest.mark.parametrize("before", ({}, {"t": "old"}))
+@pytest.mark.parametrize("now", ({}, {"t": "old"}))
+@pytest.mark.parametrize("policy", (STRICT, RESTARTING))
+def test_stream_waits_at_its_position_while_records_after_the_end_cannot_be_read(
+    before: dict[str, str], now: dict[str, str], policy: StreamPolicy
+) -> None:
+    done, extents = StreamOffset({P0: 5}, before), {P0: PartitionExtent(0, 3)}
+
+    found = positions_after(done, extents, topic_ids=now, policy=policy, log_ends={P0: 5})
+
+    assert found.readable == {P0: 5}
+
+
+@pytest.mark.parametrize("policy", (STRICT, RESTARTING))
+def test_same_topic_that_ends_before_the_position_is_never_restarted(policy: StreamPolicy) -> None:
+    done, extents = StreamOffset({P0: 5}, {"t": "id"}), {P0: PartitionExtent(0, 3)}
+
+    with pytest.raises(
+        InconsistentTopicIdError, match=r"log ends at 4.* isolation\.level or endAt"
+    ) as caught:
+        positions_after(done, extents, topic_ids={"t": "id"}, policy=policy, log_ends={P0: 4})
+
+    assert "restart" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ids", (({"t": "id"}, {}), ({}, {"t": "id"})))
+def test_low_end_is_restarted_if_one_side_has_no_topic_id(
+    ids: tuple[dict[str, str], dict[str, str]],
+) -> None:
+    done, extents = StreamOffset({P0: 5}, ids[0]), {P0: PartitionExtent(0, 3)}
+
+    found = positions_after(done, extents, topic_ids=ids[1], policy=RESTARTING)
+
+    assert found.readable == {P0: 0}
+
+
 @pytest.mark.parametrize(("gap", "start"), (("record", 4), ("refill", 1)))
 def test_deleted_offsets_are_a_backlog_only_if_they_can_be_refilled(gap: str, start: int) -> None:
     backlogs = backlogs_of({P0: 1}, {P0: PartitionExtent(4, 9)}, policy=StreamPolicy(gap=gap))

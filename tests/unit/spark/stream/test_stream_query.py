@@ -22,7 +22,7 @@ from tests.unit.spark.stream.stream_samples import (
     write_log,
 )
 from tests.unit.storage.reader_samples import name
-from tests.unit.storage.segment_samples import v2
+from tests.unit.storage.segment_samples import produced, v2
 
 
 def spans(query: StreamQuery, start: JsonObject, end: JsonObject) -> list[tuple[int, int, int]]:
@@ -128,6 +128,22 @@ def test_repeated_batch_leaves_a_restarted_topic_to_the_next(
     assert following == {"@cordwood": {"ids": {"t": new_id}}, "t": {"0": 4}}
     assert spans(query, end, following) == [(0, 0, 4)]
     assert "t: the topic was created again; the repeated batch leaves it out" in caplog.text
+
+
+def test_position_after_the_last_stable_offset_waits_and_is_reported_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_log(tmp_path, records(0, 2), produced(2, 4, producer_id=7))
+    identify_log(tmp_path, 1)
+    end = query_of(tmp_path).latest(INITIAL, NO_LIMITS)
+    options = {"isolation.level": "read_committed", "onRecreatedTopic": "restart"}
+    query = query_of(tmp_path, None, **options)
+
+    with caplog.at_level(logging.WARNING, "cordwood"):
+        assert query.latest(end, NO_LIMITS) is end
+        assert query.latest(end, NO_LIMITS) is end
+
+    assert caplog.text.count("t-0: the query waits at offset 5, after the readable end 2") == 1
 
 
 def test_limits_hold_for_each_batch(tmp_path: Path) -> None:

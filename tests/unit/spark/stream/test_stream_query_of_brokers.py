@@ -71,6 +71,20 @@ def test_topic_that_was_created_again_is_refused_with_its_ids(kafka: "Kafka") ->
     query.close()
 
 
+def test_position_after_the_last_stable_offset_waits(kafka: "Kafka") -> None:
+    with cordwood.Producer(kafka.bootstrap, transactional_id="open") as producer:
+        producer.begin()
+        producer.send("t", b"1", partition=0)
+        producer.flush()
+        before, after = query_of(kafka), query_of(kafka, **{"isolation.level": "read_committed"})
+        end = before.latest(INITIAL, NO_LIMITS)
+
+        assert after.latest(end, NO_LIMITS) is end
+        producer.abort()
+    before.close()
+    after.close()
+
+
 def test_group_is_committed_when_a_batch_is_finished(kafka: "Kafka") -> None:
     send(kafka, 3)
     query = query_of(kafka, groupId="lake")
