@@ -1,6 +1,6 @@
 """Commit of a batch, after its tasks: the decision, then the transactions of the tasks.
 
-     8  all tasks have skipped: nothing to do
+     8  all tasks have skipped: nothing to do, if the decision has as many rows
      9  abort the transactions of attempts whose messages did not come
     10  all transactions are open, and younger than half their timeout
     11  write the intent record in the driver's transaction, and commit it: the decision
@@ -68,6 +68,7 @@ def commit_batch(
     """Decide a batch and make its rows visible."""
     kinds = {each.kind for each in outcomes}
     if kinds == {OutcomeKind.SKIPPED}:
+        _ensure_decided_rows(prepared, batch, outcomes)
         return CommittedBatch(is_skipped=True)
     if kinds & _SKIPS and len(kinds) > 1:
         raise SparkError(
@@ -87,6 +88,30 @@ def commit_batch(
         raise _lost(prepared, batch, handles=handles, result=answers[lost[0]].result)
     rows = sum(each.rows for each in outcomes)
     return CommittedBatch(rows=rows, is_skipped=bool(kinds & _SKIPS), aborted=aborted)
+
+
+def _ensure_decided_rows(
+    prepared: PreparedBatch, batch: int, outcomes: Sequence[TaskOutcome]
+) -> None:
+    """Raise SparkError if the tasks have dropped more rows than were decided."""
+    assert prepared.record is not None, "tasks skip what a record has"
+    decided = sum(each.rows for each in prepared.record.slots)
+    dropped = sum(each.rows for each in outcomes)
+    if dropped <= decided:
+        return
+    if prepared.plan.is_job:
+        raise SparkError(
+            f"the sink {prepared.plan.names.sink!r} has written {decided} rows, and this write has"
+            f" {dropped}: it is another one, and its rows would be dropped as duplicates",
+            remedy="set jobId (or transactionalIdPrefix) to a name that no other write has",
+        )
+    raise SparkError(
+        f"batch {batch} was written with {decided} rows, and now it has {dropped}: the checkpoint"
+        " was restored from an earlier time, and new rows would be dropped as duplicates",
+        remedy="restore the checkpoint and the topics from the same time, or set"
+        " transactionalIdPrefix to a new name with onMissingRecord=replay, which writes all rows of"
+        " the batch",
+    )
 
 
 def _lost(
@@ -198,8 +223,15 @@ def _record_of(
         batch=batch,
         incarnation=prepared.incarnation,
         transaction_version=versions.pop() if versions else prepared.driver.transaction_version,
-        slots=tuple(sorted([*visible.values(), *written])),
+        slots=tuple(sorted([*visible.values(), *written, *_assumed(prepared, outcomes)])),
     )
+
+
+def _assumed(prepared: PreparedBatch, outcomes: Sequence[TaskOutcome]) -> list[SlotRecord]:
+    """Return one visible slot with the rows that are assumed to be written, if there are any."""
+    rows = sum(each.rows for each in outcomes if each.kind is OutcomeKind.ASSUMED)
+    producer_id = prepared.incarnation.producer_id
+    return [SlotRecord(0, 0, producer_id, 0, rows, 0, is_visible=True)] if rows else []
 
 
 def _visible(prepared: PreparedBatch, batch: int) -> dict[int, SlotRecord]:

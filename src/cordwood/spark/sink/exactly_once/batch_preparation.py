@@ -48,6 +48,8 @@ class SinkPlan:
     on_missing: OnMissingRecord = OnMissingRecord.FAIL
     #: Whether decisions are recorded: a write that is never repeated needs none.
     has_record: bool = True
+    #: Whether it is a batch write, which has no batches after the first one.
+    is_job: bool = False
 
 
 @dataclass(slots=True)

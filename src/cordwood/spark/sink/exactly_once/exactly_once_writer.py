@@ -126,7 +126,7 @@ def make_stream_writer(options: SinkOptions) -> StreamWriter:
 def make_job_writer(options: SinkOptions) -> JobWriter:
     """Return a prepared writer."""
     names = job_names(options)
-    prepared = prepare(options, names, has_record=has_identity(options))
+    prepared = prepare(options, names, has_record=has_identity(options), is_job=True)
     return JobWriter(options, prepared, job_query_id(options, names))
 
 
@@ -139,7 +139,9 @@ def is_planning() -> bool:
     return _PLANNING in sys.argv[1:] or (spec is not None and spec.name == _PLANNING)
 
 
-def prepare(options: SinkOptions, names: SinkNames, *, has_record: bool = True) -> PreparedBatch:
+def prepare(
+    options: SinkOptions, names: SinkNames, *, has_record: bool = True, is_job: bool = False
+) -> PreparedBatch:
     """Prepare a batch."""
     client = _client(options, names, has_record=has_record)
     most_ms = client.max_timeout_ms()
@@ -155,6 +157,7 @@ def prepare(options: SinkOptions, names: SinkNames, *, has_record: bool = True) 
         timeout_ms=timeout_ms,
         on_missing=options.on_missing,
         has_record=has_record,
+        is_job=is_job,
     )
     prepared = client.run(prepare_batch(plan, client.driver_memory))
     if prepared.aborted:

@@ -16,7 +16,8 @@ slots. A larger record uses further partitions of the topic; they are replaced i
 A part that an earlier, larger record has left has another checksum and is ignored.
 
 A withdrawn record belongs to a batch whose transactions have timed out after the decision: the
-batch is written again, but for the slots that are visible.
+batch is written again, but for the slots that are visible. A batch that is assumed to be written
+has one visible slot, with the number of its rows.
 """
 
 import base64

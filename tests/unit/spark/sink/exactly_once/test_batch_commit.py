@@ -10,6 +10,7 @@ from cordwood.spark.sink.exactly_once.batch_preparation import PreparedBatch
 from cordwood.spark.sink.exactly_once.sink_requests import End, EndResult, ListOpen, WriteRecord
 from cordwood.spark.sink.exactly_once.task_outcome import OutcomeKind, TaskOutcome
 from tests.unit.spark.sink.exactly_once.scripted_brokers import (
+    NAMES,
     ScriptedBrokers,
     outcome_of,
     prepared_with,
@@ -60,18 +61,50 @@ def test_write_without_a_record_commits_its_transactions() -> None:
 
 
 def test_batch_that_was_skipped_is_not_decided_again() -> None:
-    brokers = ScriptedBrokers(record_of(5))
+    done = record_of(5, slot_of(0))
+    brokers = ScriptedBrokers(done)
 
-    assert commit(brokers, outcome_of(0, OutcomeKind.SKIPPED)) == 0
+    skipped = outcome_of(0, OutcomeKind.SKIPPED)
+    assert commit(brokers, skipped, prepared=prepared_with(done)) == 0
     assert brokers.requests == []
 
 
-def test_batch_that_is_assumed_to_be_done_gets_a_record() -> None:
-    brokers = ScriptedBrokers()
+@pytest.mark.parametrize(
+    ("is_job", "expected"),
+    (
+        (False, "batch 5 was written with 3 rows, and now it has 6.*from the same time"),
+        (True, "has written 3 rows, and this write has 6.*set jobId"),
+    ),
+)
+def test_batch_with_more_rows_than_were_decided_is_not_skipped(is_job: bool, expected: str) -> None:  # noqa: FBT001  # a parameter of the test
+    prepared = prepared_with(record_of(5, slot_of(0)))
+    skipped = (outcome_of(0, OutcomeKind.SKIPPED), outcome_of(1, OutcomeKind.SKIPPED))
 
+    with pytest.raises(SparkError, match=expected):
+        commit(
+            ScriptedBrokers(),
+            *skipped,
+            prepared=replace(prepared, plan=replace(prepared.plan, is_job=is_job)),
+        )
+
+
+def test_batch_that_is_assumed_to_be_done_is_recorded_with_its_rows() -> None:
+    brokers = ScriptedBrokers()
+    assumed = [outcome_of(slot, OutcomeKind.ASSUMED) for slot in range(2)]
+
+    commit(brokers, *assumed, prepared=prepared_with(None))
+
+    assert brokers.record is not None
+    assert brokers.record.handles(NAMES) == []
+    assert [each.rows for each in brokers.record.slots] == [6]
+
+
+def test_batch_that_was_assumed_to_be_done_is_skipped_in_a_replay() -> None:
+    brokers = ScriptedBrokers()
     commit(brokers, outcome_of(0, OutcomeKind.ASSUMED), prepared=prepared_with(None))
 
-    assert brokers.record == record_of(5)
+    skipped = outcome_of(0, OutcomeKind.SKIPPED)
+    assert commit(brokers, skipped, prepared=prepared_with(brokers.record)) == 0
 
 
 def test_tasks_that_disagree_about_a_skip_are_an_error() -> None:

@@ -163,6 +163,17 @@ def test_job_with_an_id_is_written_once(sink: Sink) -> None:
     assert sink.visible() == [b"a"]
 
 
+def test_other_rows_with_an_old_job_id_are_refused(sink: Sink) -> None:
+    options = sink.options_of(is_stream=False, jobId="load")
+    first = make_job_writer(options)
+    first.commit([sink.written(first, b"a")])
+
+    again = make_job_writer(options)
+    with pytest.raises(SparkError, match="has written 1 rows, and this write has 2"):
+        again.commit([sink.written(again, b"b", b"c")])
+    assert sink.visible() == [b"a"]
+
+
 def test_job_without_an_id_is_written_each_time(sink: Sink) -> None:
     options = sink.options_of(is_stream=False)
 
