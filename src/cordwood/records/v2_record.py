@@ -190,3 +190,10 @@ def _headers_bytes(headers: Sequence[Header]) -> bytes:
         parts += (_VARINTS[len(key)], key, _VARINTS[-1 if value is None else len(value)])
         parts.append(bytes(value or b""))
     return b"".join(parts)
+
+
+def body_position(data: Buffer, start: int, end: int) -> int:
+    """Return the position of the length of the key of a valid record."""
+    _, at = read_varint(data, start, end)
+    _, at = read_varlong(data, at + 1, end)
+    return read_varint(data, at, end)[1]

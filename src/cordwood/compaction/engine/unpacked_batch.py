@@ -7,7 +7,7 @@ from cordwood.compaction.key_hash import record_hash
 from cordwood.core.binary import Buffer, append_varint, append_varlong, read_varint, read_varlong
 from cordwood.records.batch_builder import filtered
 from cordwood.records.record_batch import LOG_APPEND_TIME_BIT, RecordBatch
-from cordwood.records.v2_record import V2Record, wrap_int64
+from cordwood.records.v2_record import V2Record, body_position, wrap_int64
 
 
 class PlacedRecord(NamedTuple):
@@ -43,7 +43,9 @@ class UnpackedBatch(NamedTuple):
     def hash_of(self, placed: PlacedRecord) -> int:
         """Return the hash of a record, as an element of the stream hash."""
         return record_hash(
-            self.data[_key_position(self.data, placed) : placed.record.end],
+            self.data[
+                body_position(self.data, placed.start, placed.record.end) : placed.record.end
+            ],
             offset=self.batch.base_offset + placed.record.offset_delta,
             timestamp=self.timestamp_of(placed),
         )
@@ -72,14 +74,6 @@ class UnpackedBatch(NamedTuple):
             max_timestamp=max_timestamp,
             new_horizon_ms=new_horizon_ms,
         )
-
-
-def _key_position(data: Buffer, placed: PlacedRecord) -> int:
-    """Return the position of the length of a record's key."""
-    end = placed.record.end
-    _, at = read_varint(data, placed.start, end)
-    _, at = read_varlong(data, at + 1, end)
-    return read_varint(data, at, end)[1]
 
 
 def _append_shifted(out: bytearray, record: Buffer, shift: int) -> None:

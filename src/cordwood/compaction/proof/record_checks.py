@@ -8,7 +8,7 @@
 It is the oracle of the faster verifiers, and it words the error when one of them fails.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -21,8 +21,10 @@ from cordwood.compaction.proof.key_checks import KeyCheck, KeyScope, PlainKeyChe
 from cordwood.compaction.proof.violations import Violation, Violations
 from cordwood.core.binary import read_varint
 from cordwood.core.types import NO_TIMESTAMP
+from cordwood.records.batch_stream import AnyBatch
 from cordwood.records.record import Record
-from cordwood.records.v2_record import append_v2_record
+from cordwood.records.record_batch import RecordBatch
+from cordwood.records.v2_record import append_v2_record, body_position
 
 
 class BatchVerdict(NamedTuple):
@@ -138,10 +140,10 @@ class PlainRecordVerifier:
     def learn(self, left: LocatedBatch) -> None:
         """Learn a data batch of the cleaned log; see `RecordVerifier`."""
         counts, keys = self.counts, self.keys
-        for record in left.batch.records():
+        for record, body in _bodies(left.batch):
             counts.left += 1
             counts.tombstones_left += record.key is not None and record.value is None
-            hashed = record_hash(body_of(record), offset=record.offset, timestamp=record.timestamp)
+            hashed = record_hash(body, offset=record.offset, timestamp=record.timestamp)
             counts.stream = stream_with(counts.stream, hashed)
             if record.key is not None and keys.scope.holds(record.key):
                 keys.learn(record.key, record.offset)
@@ -261,8 +263,25 @@ def plain_record_verifier(  # tidy: allow[positional] as `RecordVerifiers` are c
     return PlainRecordVerifier(keys, violations)
 
 
+def _bodies(batch: AnyBatch) -> Iterator[tuple[Record, bytes]]:
+    """Yield records, each with its bytes from its key's length to its end.
+
+    A v2 record is not encoded again: a header key that is not UTF-8, or a number in more bytes than
+    it needs, would change.
+    """
+    if not isinstance(batch, RecordBatch):
+        for record in batch.records():
+            yield record, body_of(record)
+        return
+    data = batch.uncompressed()
+    start = 0
+    for record, raw in zip(batch.records(), batch.raw_records(data), strict=True):
+        yield record, bytes(data[body_position(data, start, raw.end) : raw.end])
+        start = raw.end
+
+
 def body_of(record: Record) -> bytes:
-    """Return the bytes of a v2 record from its key's length to its end, as encoded today."""
+    """Return the bytes of a record of an older format from its key's length on, as version 2."""
     whole = bytearray()
     append_v2_record(
         whole,

@@ -1,5 +1,6 @@
 """Comparison of the original records of a batch with the surviving ones, and their counts."""
 
+from cordwood.compaction.key_hash import record_hash, stream_with
 from cordwood.compaction.proof.batch_checks import SurvivingRecords
 from cordwood.compaction.proof.batch_reader import LocatedBatch, SegmentFile
 from cordwood.compaction.proof.key_checks import KeyScope
@@ -11,8 +12,11 @@ from cordwood.compaction.proof.record_checks import (
     plain_record_verifier,
 )
 from cordwood.compaction.proof.violations import Violations
+from cordwood.core.binary import crc32c
+from cordwood.records.batch_builder import BatchBuilder
 from cordwood.records.batch_header import read_header
 from cordwood.records.record import Record, TimestampType
+from cordwood.records.record_batch import CRC_START
 from tests.unit.compaction.both_sides import ALL_KEYS, without
 from tests.unit.compaction.compaction_samples import NOW, batch, plan
 
@@ -113,6 +117,17 @@ def test_verifier_checks_only_keys_in_scope() -> None:
     (one, _), (other, _) = (judged(WAS, without(WAS, 0, 3), scope=half) for half in halves)
     assert {one.keys.superseded, other.keys.superseded} == {0, 1}
     assert one.counts == other.counts
+
+
+def test_hash_is_that_of_the_bytes_if_a_header_key_is_not_utf8() -> None:
+    built = BatchBuilder()
+    built.append(b"key", b"x", timestamp=9, headers=[("h", b"y")])
+    data = bytearray(built.build()).replace(b"\x02h\x02y", b"\x02\xff\x02y")
+    data[CRC_START - 4 : CRC_START] = crc32c(memoryview(data)[CRC_START:]).to_bytes(4)
+    (judge, _) = judged(bytes(data), bytes(data))
+
+    body = b"\x06key\x02x\x02\x02\xff\x02y"
+    assert judge.counts.stream == stream_with(0, record_hash(body, offset=0, timestamp=9))
 
 
 def test_body_of_a_record_begins_with_the_length_of_its_key() -> None:
