@@ -90,7 +90,7 @@ class StreamQuery:
             self._group.commit(done.positions)
         view = self._view = self._sources.view(is_checked=done.is_initial)
         positions = self._positions(done, view)
-        self._report_missing(positions.kept)
+        self._report_missing(set(positions.kept).difference(view.extents))
         backlogs = self._backlogs(positions.readable, view)
         self._end = done._replace(positions={**done.positions, **positions.readable})
         now_ms = self._clock.monotonic_ms()
@@ -170,8 +170,8 @@ class StreamQuery:
         self._report_waiting(found.readable, view)
         visible = self._extents(view)
         hidden = {
-            each: offset
-            for each, offset in done.positions.items()
+            each: found.readable[each]
+            for each in done.positions
             if each in found.readable and each not in visible
         }
         readable = {each: found.readable[each] for each in visible}
@@ -211,11 +211,11 @@ class StreamQuery:
             )
         self._waiting = waiting
 
-    def _report_missing(self, kept: Offsets) -> None:
+    def _report_missing(self, missing: set[TopicPartition]) -> None:
         """Log each partition once that no source has and that the options let the query miss."""
-        for partition in sorted(set(kept).difference(self._missing)):
+        for partition in sorted(missing - self._missing):
             _log.warning("%s: no source has the partition; the query continues without", partition)
-        self._missing = set(kept)
+        self._missing = missing
 
     def _starts(self, view: SourceView) -> Offsets:
         options, extents = self._options.source, self._extents(view)

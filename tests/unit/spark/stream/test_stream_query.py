@@ -217,6 +217,32 @@ def test_target_leaves_partitions_that_appear_later_to_the_next_query(tmp_path: 
     assert end == {"t": {"0": 4, "1": 0}}
 
 
+def test_target_stores_no_old_offset_under_a_new_topic_id(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 4))
+    new_id = identify_log(tmp_path, 2)
+    query = query_of(tmp_path, onRecreatedTopic="restart")
+    query.fix_target()
+    write_log(tmp_path, records(0, 3), partition=1)
+
+    end = query.latest({"@cordwood": {"ids": {"t": "old"}}, "t": {"0": 2, "1": 7}}, NO_LIMITS)
+
+    assert end == {"@cordwood": {"ids": {"t": new_id}}, "t": {"0": 4, "1": 0}}
+
+
+def test_partition_after_the_target_is_not_reported_as_missing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_log(tmp_path, records(0, 4))
+    query = query_of(tmp_path)
+    query.fix_target()
+    write_log(tmp_path, records(0, 3), partition=1)
+
+    with caplog.at_level(logging.WARNING, "cordwood"):
+        query.latest({"t": {"0": 2, "1": 0}}, NO_LIMITS)
+
+    assert caplog.text == ""
+
+
 def test_idle_query_holds_its_memory(tmp_path: Path) -> None:
     write_log(tmp_path, records(0, 4))
     query = query_of(tmp_path)
