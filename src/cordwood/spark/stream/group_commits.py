@@ -5,6 +5,8 @@ call that proves batch N done, so its offsets are committed there. So they are n
 batch of an AvailableNow query is committed too. After a restart, so is the last batch of the query
 that was stopped. A query with Trigger.Once makes no such call after its only batch.
 
+Only partitions that the brokers have are committed: one that was deleted makes a commit fail.
+
 The commit is a plain OffsetCommit without membership. It is a view for tools and not the truth, so
 a failure is logged and counted and does not fail the query. After one, commits pause for a while.
 """

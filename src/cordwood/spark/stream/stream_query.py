@@ -1,6 +1,6 @@
 """One query of a stream, in Spark's runner process: from offsets to batches.
 
-    latest(start)    group commit ──► view ──► positions ──► admission ──► plan ──► end
+    latest(start)    view ──► group commit ──► positions ──► admission ──► plan ──► end
     packs(start, end)                                                      the plan
 
 A view is taken at each trigger, with clients that stay open. The plan of a batch is made before
@@ -86,9 +86,9 @@ class StreamQuery:
     def latest(self, start: JsonObject, limits: AdmissionLimits) -> JsonObject:
         """Return the end of the next batch after `start`; `start` itself if there is none."""
         done, self._plan = parse_offset(start), None
-        if self._group is not None:
-            self._group.commit(done.positions)
         view = self._view = self._sources.view(is_checked=done.is_initial)
+        if self._group is not None:
+            self._group.commit(positions_to_commit(done, view))
         positions = self._positions(done, view)
         self._report_missing(set(positions.kept).difference(view.extents))
         backlogs = self._backlogs(positions.readable, view)
@@ -262,4 +262,16 @@ def partitions_on_brokers(view: SourceView) -> set[TopicPartition]:
         each
         for each, ranges in view.available.items()
         if any(isinstance(one.source, BrokerSource) for one in ranges)
+    }
+
+
+def positions_to_commit(done: StreamOffset, view: SourceView) -> Offsets:
+    """Return the positions that brokers can take: those of topics that they still have."""
+    here = partitions_on_brokers(view)
+    now = {**done.topic_ids, **view.topic_ids}
+    recreated = {topic for topic, before in done.topic_ids.items() if now[topic] != before}
+    return {
+        each: offset
+        for each, offset in done.positions.items()
+        if each in here and each.topic not in recreated
     }

@@ -1,5 +1,6 @@
 """A query of a stream over brokers, without Spark: growth, limits, restarts and new partitions."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,9 @@ from cordwood.spark.stream.admission import NO_LIMITS, AdmissionLimits
 from cordwood.spark.stream.stream_offset import INITIAL
 from cordwood.spark.stream.stream_options import parse_stream_options
 from cordwood.spark.stream.stream_query import StreamQuery
+from cordwood.spark.stream.stream_report import parse_facts
 from cordwood.testing.virtual_clock import VirtualClock
+from tests.unit.spark.stream.stream_samples import records, write_log
 
 if TYPE_CHECKING:
     from cordwood.testing.kafka_fixture import Kafka
@@ -95,4 +98,62 @@ def test_group_is_committed_when_a_batch_is_finished(kafka: "Kafka") -> None:
         query.latest(end, NO_LIMITS)
 
         assert [each.offset for each in admin.list_group_offsets("lake").values()] == [3]
+    query.close()
+
+
+def committed(kafka: "Kafka") -> dict[tuple[str, int], int]:
+    with cordwood.Admin(kafka.bootstrap) as admin:
+        offsets = admin.list_group_offsets("lake")
+    return {each: found.offset for each, found in offsets.items()}
+
+
+def failed_commits(query: StreamQuery) -> int:
+    facts = parse_facts(query.report() or {})
+    assert facts is not None
+    return facts.failed_commits
+
+
+def test_group_is_committed_without_a_deleted_topic(kafka: "Kafka", tmp_path: Path) -> None:
+    send(kafka, 3)
+    kafka.create_topic("u")
+    options = {"gap": "record", "gapTable": str(tmp_path), "subscribe": "t,u"}
+    query = query_of(kafka, groupId="lake", **options)
+    end = query.latest(INITIAL, NO_LIMITS)
+    with cordwood.Admin(kafka.bootstrap) as admin:
+        admin.delete_topic("u")
+
+    query.latest(end, NO_LIMITS)
+
+    assert failed_commits(query) == 0
+    assert committed(kafka) == {("t", 0): 3}
+    query.close()
+
+
+def test_group_gets_no_offset_of_a_topic_that_was_created_again(kafka: "Kafka") -> None:
+    send(kafka, 3)
+    query = query_of(kafka, groupId="lake", onRecreatedTopic="restart")
+    end = query.latest(INITIAL, NO_LIMITS)
+    with cordwood.Admin(kafka.bootstrap) as admin:
+        admin.delete_topic("t")
+        admin.create_topic("t", partitions=1)
+
+    query.latest(end, NO_LIMITS)
+
+    assert committed(kafka) == {}
+    query.close()
+
+
+def test_group_gets_no_offset_of_a_partition_in_directories_alone(
+    kafka: "Kafka", tmp_path: Path
+) -> None:
+    send(kafka, 3)
+    write_log(tmp_path, records(0, 4), partition=1)
+    query = query_of(kafka, groupId="lake", path=str(tmp_path))
+    end = query.latest(INITIAL, NO_LIMITS)
+
+    query.latest(end, NO_LIMITS)
+
+    assert end["t"] == {"0": 3, "1": 4}
+    assert failed_commits(query) == 0
+    assert committed(kafka) == {("t", 0): 3}
     query.close()
