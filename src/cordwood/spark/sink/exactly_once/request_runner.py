@@ -18,6 +18,7 @@ from cordwood.core.errors import (
     InvalidTxnStateError,
     KafkaError,
     ProducerFencedError,
+    SparkError,
     TransactionalIdNotFoundError,
     UnknownTopicOrPartitionError,
     UnsupportedVersionError,
@@ -59,7 +60,6 @@ class RequestRunner:
         self._clock = clock
         #: The record's topic; without one, that of the group's offsets.
         self._topic = record_topic
-        self._partitions = 0
         self._answers: Mapping[type, Callable[[SinkRequest[object]], Awaitable[object]]] = {
             Fence: self._fence,
             ReadRecord: self._read_record,
@@ -107,7 +107,22 @@ class RequestRunner:
         found = await self._admin.list_group_offsets(
             request.group, [(self._topic, number) for number in range(count)], require_stable=True
         )
+        if not found:
+            await self._ensure_unkeyed(request.group, self._topic)
         return {each.partition: offset.metadata for each, offset in found.items()}
+
+    async def _ensure_unkeyed(self, group: str, topic: str) -> None:
+        """Raise SparkError if another topic than the record's has offsets of the group."""
+        offsets = await self._admin.list_group_offsets(group)
+        others = sorted({each.topic for each in offsets} - {topic})
+        if others:
+            raise SparkError(
+                f"the group {group!r} has offsets of {', '.join(others)}, and the sink looks for an"
+                f" intent record in {topic}",
+                remedy=f"set recordTopic to {others[0]} if an earlier run has its record there;"
+                " otherwise give the sink a name that no other program has (transactionalIdPrefix,"
+                " or jobId)",
+            )
 
     async def _find_record(self, group: str) -> dict[int, str]:
         """Return the metadata of the only topic that the group has offsets of."""
@@ -172,10 +187,9 @@ class RequestRunner:
         return await self._count_of_partitions()
 
     async def _count_of_partitions(self) -> int:
-        if not self._partitions:
-            (topic,) = await self._admin.describe_topics([self._known_topic()])
-            self._partitions = len(topic.partitions)
-        return self._partitions
+        """Return the present number: a record of another process may use partitions just added."""
+        (topic,) = await self._admin.describe_topics([self._known_topic()])
+        return len(topic.partitions)
 
     def _known_topic(self) -> str:
         assert self._topic is not None, "a record is replaced only where it was found"

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from cordwood.client.blocking import Producer
+from cordwood.client.blocking import Admin, Producer
 from cordwood.client.transaction_handle import TransactionHandle
-from cordwood.core.errors import InvalidTransactionTimeoutError
+from cordwood.core.errors import InvalidTransactionTimeoutError, SparkError
+from cordwood.spark.sink.exactly_once.intent_record import IntentRecord
 from cordwood.spark.sink.exactly_once.record_access import read_record, write_record
 from cordwood.spark.sink.exactly_once.sink_client import SinkClient
 from cordwood.spark.sink.exactly_once.sink_requests import (
@@ -52,15 +53,43 @@ def ended(client: SinkClient, handle: TransactionHandle, *, commit: bool) -> End
 
 
 def test_record_is_written_in_the_drivers_transaction(client: SinkClient) -> None:
-    record = record_of(3, slot_of(0), slot_of(1))
+    record = written(client, record_of(3, slot_of(0), slot_of(1)))
 
+    assert client.run(read_record(NAMES)) == record
+
+
+def written(client: SinkClient, record: IntentRecord) -> IntentRecord:
     def steps() -> Steps[None]:
         driver = yield from ask(Fence(NAMES.driver, 60_000))
         yield from write_record(NAMES, driver, record=record)
 
     client.run(steps())
+    return record
+
+
+def test_record_in_partitions_that_were_added_is_read(client: SinkClient, kafka: Kafka) -> None:
+    assert client.run(read_record(NAMES)) is None
+    with Admin(kafka.bootstrap) as admin:
+        admin.create_partitions("t", 3)
+    other = SinkClient({"bootstrap.servers": kafka.bootstrap}, record_topic="t")
+
+    record = written(other, record_of(3, *map(slot_of, range(500))))
+    other.close()
 
     assert client.run(read_record(NAMES)) == record
+
+
+@pytest.mark.parametrize("topic", ("u", "absent"))
+def test_record_that_another_topic_keys_is_not_taken_for_a_missing_one(
+    client: SinkClient, kafka: Kafka, topic: str
+) -> None:
+    kafka.create_topic("u", partitions=1)
+    written(client, record_of(3, slot_of(0)))
+    other = SinkClient({"bootstrap.servers": kafka.bootstrap}, record_topic=topic)
+
+    with pytest.raises(SparkError, match="set recordTopic to t if an earlier run"):
+        other.run(read_record(NAMES))
+    other.close()
 
 
 def test_open_transaction_is_listed_and_described(client: SinkClient, kafka: Kafka) -> None:
