@@ -19,7 +19,7 @@ from cordwood.spark.sink.exactly_once import (
     task_write,
     transactional_ids,
 )
-from cordwood.spark.sink.exactly_once.batch_preparation import SinkPlan
+from cordwood.spark.sink.exactly_once.batch_preparation import Resolution, SinkPlan
 from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, split_record
 from cordwood.spark.sink.exactly_once.sink_names import SinkNames
 from cordwood.spark.sink.exactly_once.sink_requests import End, Steps, WriteRecord, ask
@@ -132,16 +132,16 @@ def _drops_one_batch(
 
 def _lost_taken_as_committed(
     plan: SinkPlan, driver: TransactionHandle, *, record: IntentRecord
-) -> Steps[tuple[TransactionHandle, IntentRecord]]:
+) -> Steps[Resolution]:
     yield from ask(End(tuple(record.handles(plan.names)), commit=True))
-    return driver, record
+    return Resolution(driver, record)
 
 
 def _not_resolved(
     _plan: SinkPlan, driver: TransactionHandle, *, record: IntentRecord
-) -> Steps[tuple[TransactionHandle, IntentRecord]]:
+) -> Steps[Resolution]:
     yield from ()
-    return driver, record
+    return Resolution(driver, record)
 
 
 def _winners_aborted(patch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = MappingProxyType(
             _replaced(
                 batch_preparation,
                 "resolve_record",
-                lambda plan, driver, record: _steps((driver, record))(),
+                lambda plan, driver, record: _steps(Resolution(driver, record))(),
             ),
             frozenset({ONCE}),
         ),

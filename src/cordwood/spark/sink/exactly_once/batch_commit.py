@@ -235,10 +235,8 @@ def _assumed(prepared: PreparedBatch, outcomes: Sequence[TaskOutcome]) -> list[S
 
 
 def _visible(prepared: PreparedBatch, batch: int) -> dict[int, SlotRecord]:
-    record = prepared.record
-    if record is None or not record.is_withdrawn or record.batch != batch:
-        return {}
-    return record.visible()
+    is_replay = prepared.record is not None and prepared.record.batch == batch
+    return prepared.visible() if is_replay else {}
 
 
 def _ensure_visible_slots(
@@ -250,11 +248,16 @@ def _ensure_visible_slots(
     other = sorted(visible.keys() - verified)
     if not other:
         return
+    remedy = (
+        "set transactionalIdPrefix to a new name with onMissingRecord=assume-done or =replay"
+        if not prepared.plan.is_job
+        else "write the missing rows with a new jobId (or transactionalIdPrefix)"
+    )
     shown = ", ".join(f"{each} (producer id {visible[each].producer_id})" for each in other)
     raise SparkError(
-        f"batch {batch}: transactions have timed out after the decision, {len(visible)} write tasks"
+        f"batch {batch}: transactions were lost after the decision, {len(visible)} write tasks"
         f" of it are visible, and the replay gives other rows to: {shown}. The plan is not"
         " deterministic, so the missing rows are unknown",
-        remedy="compare the records of these producer ids in the topic with the batch; then set"
-        " transactionalIdPrefix to a new name with onMissingRecord=assume-done or =replay",
+        remedy="compare the records of these producer ids in the topic with the batch; then"
+        f" {remedy}",
     )

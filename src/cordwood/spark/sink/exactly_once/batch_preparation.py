@@ -8,16 +8,15 @@
 
 Step 3 may find transactions that have timed out. If all are lost, the decision is withdrawn and the
 batch is written again. If some are lost, the visible slots stay in the withdrawn record: a replay
-compares them by digest and writes the others. If brokers no longer know the outcome, the record
-counts as missing (`onMissingRecord`).
+compares them by digest and writes the others. If brokers no longer know an outcome, the duty of the
+tasks decides: only a batch that is repeated needs it (`onMissingRecord`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from cordwood.client.transaction_handle import TransactionHandle
-from cordwood.core.errors import SparkError
 from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, SlotRecord
 from cordwood.spark.sink.exactly_once.open_transactions import abort_orphans
 from cordwood.spark.sink.exactly_once.record_access import read_record, write_record
@@ -80,6 +79,29 @@ class PreparedBatch:
     prepared_ms: int
     #: Orphaned transactions that the preparation has aborted.
     aborted: int = field(default=0, compare=False)
+    #: Slots of the record whose outcome the brokers no longer know.
+    unknown: frozenset[int] = frozenset()
+
+    def visible(self) -> dict[int, SlotRecord]:
+        """Return the visible slots that a replay of the record's batch does not write again."""
+        record = self.record
+        if record is None or record.is_withdrawn:
+            return {} if record is None else record.visible()
+        if not self.unknown or self.plan.on_missing is not OnMissingRecord.REPLAY:
+            return {}
+        return {
+            each.slot: each._replace(is_visible=True)
+            for each in record.slots
+            if each.slot not in self.unknown
+        }
+
+
+class Resolution(NamedTuple):
+    """The driver's next identity, the record after its resolution, and slots without an answer."""
+
+    driver: TransactionHandle
+    record: IntentRecord
+    unknown: frozenset[int] = frozenset()
 
 
 def prepare_batch(plan: SinkPlan, memory: DriverMemory) -> Steps[PreparedBatch]:
@@ -89,9 +111,10 @@ def prepare_batch(plan: SinkPlan, memory: DriverMemory) -> Steps[PreparedBatch]:
     if memory.incarnation is None:
         memory.incarnation = Incarnation(driver.producer_id, driver.epoch)
     record = (yield from read_record(plan.names)) if plan.has_record else None
+    unknown: frozenset[int] = frozenset()
     if record is not None and not record.is_withdrawn and record != memory.resolved:
-        driver, record = yield from resolve_record(plan, driver, record=record)
-        memory.resolved = record
+        driver, record, unknown = yield from resolve_record(plan, driver, record=record)
+        memory.resolved = None if unknown else record
     aborted = 0
     if memory.is_sweep_due(record):
         aborted = yield from abort_orphans(plan.names, driver)
@@ -104,31 +127,34 @@ def prepare_batch(plan: SinkPlan, memory: DriverMemory) -> Steps[PreparedBatch]:
         record=record,
         prepared_ms=now_ms,
         aborted=aborted,
+        unknown=unknown,
     )
 
 
 def resolve_record(
     plan: SinkPlan, driver: TransactionHandle, *, record: IntentRecord
-) -> Steps[tuple[TransactionHandle, IntentRecord | None]]:
-    """Commit the transactions of a decision; return the driver's next identity and the record.
+) -> Steps[Resolution]:
+    """Commit the transactions of a decision.
 
-    The record is withdrawn if transactions are lost, and None if brokers no longer know whether
-    they are.
+    The record is withdrawn if transactions are lost. Those whose outcome is unknown are lost for a
+    replay, and visible if they are assumed to be done. If none is known to be lost, the batch may
+    be finished, so the record stays.
     """
     handles = tuple(record.handles(plan.names))
     answers = yield from ask(End(handles, commit=True))
     left = [handle for handle in handles if answers[handle].result is not EndResult.ENDED]
     if not left:
-        return driver, record
+        return Resolution(driver, record)
     states = (yield from ask(Describe(tuple(each.transactional_id for each in left)))) or {}
     left = [each for each in left if not _is_committed(each, states)]
-    if any(answers[each].result is EndResult.UNKNOWN_ID for each in left):
-        if plan.on_missing is OnMissingRecord.FAIL:
-            raise _unknown_outcome(record, len(left))
-        return driver, None
-    if not left:
-        return driver, record
-    lost = {each.transactional_id for each in left}
+    unknown = {
+        each.transactional_id for each in left if answers[each].result is EndResult.UNKNOWN_ID
+    }
+    lost = {each.transactional_id for each in left} - unknown
+    if not lost or (unknown and plan.on_missing is OnMissingRecord.FAIL):
+        return Resolution(driver, record, _slots_of(plan.names, record, unknown))
+    if plan.on_missing is OnMissingRecord.REPLAY:
+        lost |= unknown
     withdrawn = replace(
         record,
         is_withdrawn=True,
@@ -139,7 +165,15 @@ def resolve_record(
         ),
     )
     after = yield from write_record(plan.names, driver, record=withdrawn)
-    return after, withdrawn
+    return Resolution(after, withdrawn)
+
+
+def _slots_of(names: SinkNames, record: IntentRecord, ids: Collection[str]) -> frozenset[int]:
+    return frozenset(
+        each.slot
+        for each in record.slots
+        if not each.is_visible and _name(names, record, each) in ids
+    )
 
 
 def _name(names: SinkNames, record: IntentRecord, slot: SlotRecord) -> str:
@@ -154,13 +188,4 @@ def _is_committed(handle: TransactionHandle, states: Mapping[str, IdState]) -> b
         and state.state in _COMMITTED
         and state.producer_id == handle.producer_id
         and state.epoch - handle.epoch in {0, 1}
-    )
-
-
-def _unknown_outcome(record: IntentRecord, count: int) -> SparkError:
-    return SparkError(
-        f"batch {record.batch}: brokers no longer know the outcome of {count} transaction(s), since"
-        " the query was stopped longer than transactional.id.expiration.ms",
-        remedy="look for the batch's rows in the topic; then set onMissingRecord=assume-done if"
-        " they are there, or onMissingRecord=replay if not",
     )

@@ -3,6 +3,7 @@
     record of the batch            the rows are dropped: they are visible
     record of the batch before     the rows are written
     record that was withdrawn      visible slots are compared by rows and digest, others written
+    record with unknown outcomes   by onMissingRecord, if it is that of the batch
     no record, and not batch 0     by onMissingRecord
     record of a later batch        refused: the checkpoint is older than the topic
     record of another query        refused
@@ -43,9 +44,7 @@ def duty_of(prepared: PreparedBatch, *, batch: int, query_id: UUID, slot: int) -
     if record.batch > batch:
         raise _older_checkpoint(prepared, record, batch)
     if record.batch == batch:
-        if not record.is_withdrawn:
-            return TaskDuty.SKIP
-        return TaskDuty.VERIFY if slot in record.visible() else TaskDuty.WRITE
+        return _of_replay(prepared, record, slot)
     if record.is_withdrawn:
         raise SparkError(
             f"batch {record.batch} was withdrawn, because its transactions had timed out, and was"
@@ -53,6 +52,35 @@ def duty_of(prepared: PreparedBatch, *, batch: int, query_id: UUID, slot: int) -
             remedy="restore the checkpoint in which that batch is not committed",
         )
     return TaskDuty.WRITE
+
+
+def _of_replay(prepared: PreparedBatch, record: IntentRecord, slot: int) -> TaskDuty:
+    policy = prepared.plan.on_missing
+    if prepared.unknown and policy is OnMissingRecord.FAIL:
+        raise _unknown_outcome(prepared, record)
+    if prepared.unknown and policy is OnMissingRecord.ASSUME_DONE:
+        return TaskDuty.ASSUME
+    if not prepared.unknown and not record.is_withdrawn:
+        return TaskDuty.SKIP
+    return TaskDuty.VERIFY if slot in prepared.visible() else TaskDuty.WRITE
+
+
+def _unknown_outcome(prepared: PreparedBatch, record: IntentRecord) -> SparkError:
+    remedy = (
+        "look for the batch's rows in the topic; then set onMissingRecord=assume-done if they are"
+        " there, or onMissingRecord=replay if not"
+    )
+    if prepared.plan.is_job:
+        remedy = (
+            "look for the rows in the topic; if they are not there, write them with a new jobId (or"
+            " transactionalIdPrefix)"
+        )
+    return SparkError(
+        f"batch {record.batch} of the sink {prepared.plan.names.sink!r}: brokers no longer know the"
+        f" outcome of {len(prepared.unknown)} transaction(s), since the sink was idle for longer"
+        " than transactional.id.expiration.ms",
+        remedy=remedy,
+    )
 
 
 def _without_record(prepared: PreparedBatch, record: IntentRecord | None, batch: int) -> TaskDuty:

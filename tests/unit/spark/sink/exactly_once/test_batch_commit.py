@@ -9,6 +9,7 @@ from cordwood.spark.sink.exactly_once.batch_commit import CommitMemory, commit_b
 from cordwood.spark.sink.exactly_once.batch_preparation import PreparedBatch
 from cordwood.spark.sink.exactly_once.sink_requests import End, EndResult, ListOpen, WriteRecord
 from cordwood.spark.sink.exactly_once.task_outcome import OutcomeKind, TaskOutcome
+from cordwood.spark.sink.sink_options import OnMissingRecord
 from tests.unit.spark.sink.exactly_once.scripted_brokers import (
     NAMES,
     ScriptedBrokers,
@@ -178,6 +179,18 @@ def test_replay_with_other_rows_is_refused_and_names_the_slots(
 ) -> None:
     with pytest.raises(SparkError, match=r"gives other rows to: 0 \(producer id 100\)"):
         commit(ScriptedBrokers(WITHDRAWN), *outcomes, prepared=prepared_with(WITHDRAWN))
+
+
+def test_replay_of_an_unknown_outcome_keeps_the_visible_slots() -> None:
+    record = record_of(5, slot_of(0), slot_of(1))
+    brokers = ScriptedBrokers(record, open_ids=OPEN)
+    prepared = replace(prepared_with(record, OnMissingRecord.REPLAY), unknown=frozenset({1}))
+
+    verified = outcome_of(0, OutcomeKind.VERIFIED)
+    commit(brokers, verified, outcome_of(1), prepared=prepared)
+
+    assert brokers.record == record_of(5, slot_of(0, is_visible=True), slot_of(1))
+    assert brokers.ended(commit=True) == ["s-driver", "s-40.2-11"]
 
 
 def test_change_of_the_transaction_version_within_a_batch_is_an_error() -> None:

@@ -1,14 +1,19 @@
 """A preparation fences, finishes the last decision, and aborts orphans."""
 
+from dataclasses import replace
+
 import pytest
 
 from cordwood.core.errors import SparkError
 from cordwood.spark.sink.exactly_once.batch_preparation import DriverMemory, prepare_batch
+from cordwood.spark.sink.exactly_once.intent_record import SlotRecord
 from cordwood.spark.sink.exactly_once.sink_names import Incarnation
-from cordwood.spark.sink.exactly_once.sink_requests import EndResult
+from cordwood.spark.sink.exactly_once.sink_requests import EndResult, ListOpen
+from cordwood.spark.sink.sink_options import OnMissingRecord
 from tests.unit.spark.sink.exactly_once.scripted_brokers import (
     PLAN,
     ScriptedBrokers,
+    prepared_with,
     record_of,
     slot_of,
 )
@@ -68,11 +73,47 @@ def test_slot_that_was_visible_before_stays_visible() -> None:
     assert prepared.record == record_of(4, older, is_withdrawn=True)
 
 
-def test_unknown_outcome_is_an_error_by_default() -> None:
-    brokers = ScriptedBrokers(DECIDED, ends=dict.fromkeys(BOTH, EndResult.UNKNOWN_ID))
+def test_record_with_unknown_outcomes_stays_and_names_their_slots() -> None:
+    brokers = ScriptedBrokers(DECIDED, ends={BOTH[0]: EndResult.UNKNOWN_ID})
 
-    with pytest.raises(SparkError, match=r"batch 4: .*2 transaction\(s\).*onMissingRecord"):
-        brokers.run(prepare_batch(PLAN, DriverMemory()))
+    prepared = brokers.run(prepare_batch(PLAN, DriverMemory()))
+
+    assert prepared.record == brokers.record == DECIDED
+    assert prepared.unknown == {0}
+
+
+@pytest.mark.parametrize(
+    ("policy", "visible"),
+    (
+        (OnMissingRecord.ASSUME_DONE, [slot_of(0, is_visible=True)]),
+        (OnMissingRecord.REPLAY, []),
+    ),
+)
+def test_unknown_slots_beside_lost_ones_are_visible_as_the_option_says(
+    policy: OnMissingRecord, visible: list[SlotRecord]
+) -> None:
+    ends = dict(zip(BOTH, (EndResult.UNKNOWN_ID, EndResult.FENCED), strict=True))
+    brokers = ScriptedBrokers(DECIDED, ends=ends)
+
+    prepared = brokers.run(prepare_batch(replace(PLAN, on_missing=policy), DriverMemory()))
+
+    assert prepared.record == brokers.record == record_of(4, *visible, is_withdrawn=True)
+    assert prepared.unknown == frozenset()
+
+
+def test_replay_keeps_the_slots_that_are_known_to_be_visible() -> None:
+    prepared = replace(prepared_with(DECIDED, OnMissingRecord.REPLAY), unknown=frozenset({0}))
+
+    assert prepared.visible() == {1: slot_of(1, is_visible=True)}
+
+
+def test_orphans_are_searched_again_while_an_outcome_is_unknown() -> None:
+    brokers, memory = ScriptedBrokers(DECIDED, ends={BOTH[0]: EndResult.UNKNOWN_ID}), DriverMemory()
+
+    for _ in range(2):
+        brokers.run(prepare_batch(PLAN, memory))
+
+    assert brokers.requests.count(ListOpen()) == 2
 
 
 def test_orphans_are_aborted_at_the_start() -> None:

@@ -1,5 +1,6 @@
 """The duty of a task follows from the record, or the batch is refused with a remedy."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -25,8 +26,9 @@ def duty(
     slot: int = 0,
     on_missing: OnMissingRecord = OnMissingRecord.FAIL,
     query: UUID = QUERY,
+    unknown: frozenset[int] = frozenset(),
 ) -> TaskDuty:
-    prepared = prepared_with(record, on_missing)
+    prepared = replace(prepared_with(record, on_missing), unknown=unknown)
     return duty_of(prepared, batch=batch, query_id=query, slot=slot)
 
 
@@ -60,6 +62,47 @@ def test_batch_without_a_record_is_treated_as_the_option_says(
 def test_batch_without_a_record_is_refused_by_default() -> None:
     with pytest.raises(SparkError, match=r"no intent record.*onMissingRecord=assume-done"):
         duty(None, 4)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    (
+        (OnMissingRecord.ASSUME_DONE, [TaskDuty.ASSUME, TaskDuty.ASSUME]),
+        (OnMissingRecord.REPLAY, [TaskDuty.WRITE, TaskDuty.VERIFY]),
+    ),
+)
+@pytest.mark.parametrize("batch", (0, 4))
+def test_batch_with_an_unknown_outcome_is_treated_as_the_option_says(
+    batch: int, policy: OnMissingRecord, expected: list[TaskDuty]
+) -> None:
+    record = record_of(batch, slot_of(0), slot_of(1))
+
+    found = [
+        duty(record, batch, slot=slot, on_missing=policy, unknown=frozenset({0}))
+        for slot in range(2)
+    ]
+
+    assert found == expected
+
+
+@pytest.mark.parametrize("policy", OnMissingRecord)
+def test_batch_after_one_with_an_unknown_outcome_is_written(policy: OnMissingRecord) -> None:
+    """Spark goes on only after all transactions were committed."""
+    record = record_of(4, slot_of(0))
+
+    assert duty(record, 5, on_missing=policy, unknown=frozenset({0})) is TaskDuty.WRITE
+
+
+@pytest.mark.parametrize(
+    ("is_job", "remedy"), ((False, "onMissingRecord=replay"), (True, "with a new jobId"))
+)
+def test_unknown_outcome_is_an_error_by_default(is_job: bool, remedy: str) -> None:  # noqa: FBT001  # a parameter of the test
+    found = prepared_with(record_of(0, slot_of(0)))
+    plan = replace(found.plan, is_job=is_job)
+    prepared = replace(found, plan=plan, unknown=frozenset({0}))
+
+    with pytest.raises(SparkError, match=rf"batch 0 .*1 transaction\(s\).*{remedy}"):
+        duty_of(prepared, batch=0, query_id=QUERY, slot=0)
 
 
 def test_record_of_another_query_is_refused() -> None:
