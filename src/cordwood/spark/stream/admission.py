@@ -60,7 +60,8 @@ class ByteSizes(Protocol):
         """Return the end of the part of a range that has about `size` bytes.
 
         Requires: a range with offsets.
-        Ensures: after the start of the range, so that every batch makes progress.
+        Ensures: after the start of the range, so that every batch makes progress, and not after
+            its end.
         """
 
 

@@ -71,7 +71,8 @@ class SourceByteSizes:
                     return cut.range.end
                 return start + max(1, (end - start) * size // cut.size)  # no indexed batch
             case _:
-                return start + max(1, int(size / self._average(read.range.partition)))
+                average = self._average(read.range.partition)
+                return min(end, start + max(1, int(size / average)))
 
     def _average(self, partition: TopicPartition) -> float:
         return self._averages.get(partition, RECORD_BYTES)

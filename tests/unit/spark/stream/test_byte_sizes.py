@@ -51,6 +51,16 @@ def test_brokers_have_an_average() -> None:
     assert sizes.end_within(ALL, 1) == 1
 
 
+def test_end_on_brokers_is_within_a_range_of_small_records(tmp_path: Path) -> None:
+    write_log(tmp_path, records(0, 10))
+    source = PartitionDirectory(f"{tmp_path}/t-0")
+    available = {T0: [AvailableRange(0, 10, source), AvailableRange(0, 20, BrokerSource())]}
+    sizes = SourceByteSizes(SystemFiles(), available, {T0: 0.25})
+
+    assert sizes.end_within(OffsetRange(T0, 0, 11), 10 * len(v2(0))) == 11
+    assert of_brokers(0.25).end_within(OffsetRange(T0, 0, 1), 0) == 1
+
+
 def test_size_on_brokers_is_assumed_without_an_average() -> None:
     assert of_brokers().size_of(OffsetRange(T0, 0, 10)) == 1280
 
