@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql import SparkSession
 
+from cordwood.spark.runtime.stream_settings import SHORT_BATCHES
 from tests.spark.hooked_sink import HOOK, REACHED, RELEASED, HookedSink
 
 if TYPE_CHECKING:
@@ -28,11 +29,7 @@ CONF: Final = {
     "spark.driver.memory": "768m",
     "spark.sql.shuffle.partitions": "2",
     "spark.task.maxFailures": "3",
-    "spark.python.unix.domain.socket.enabled": "true",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing"
-        ".FileSystemBasedCheckpointFileManager"
-    ),
+    **SHORT_BATCHES,
 }
 _LOOK_S: Final = 0.01
 #: Queries that work at a time; those that stand at their points do not count.

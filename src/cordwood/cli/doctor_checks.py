@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from cordwood.records import kernels
+from cordwood.spark.runtime.stream_settings import SHORT_BATCHES
 
 GOOD: Final = "good"
 NOTE: Final = "note"
@@ -39,14 +40,6 @@ _SPARK_EXTRA: Final = frozenset({"pyspark", "deltalake", "pyiceberg", "fastavro"
 _PUSHES_FILTERS: Final = re.compile(
     r"^\s*spark\.sql\.python\.filterPushdown\.enabled[\s=:]+true\s*$", re.MULTILINE | re.IGNORECASE
 )
-#: Settings that save time per batch of a stream, with the parts of their lines.
-_STREAM_SETTINGS: Final = {
-    "spark.python.unix.domain.socket.enabled": "true",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing."
-        "FileSystemBasedCheckpointFileManager"
-    ),
-}
 _FREE_BYTES: Final = 1 << 30
 _DESCRIPTORS: Final = 10_000
 _JAVA_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
@@ -137,7 +130,7 @@ def check_streams(defaults: str) -> CheckResult:
     """Check whether Spark's defaults have the settings for short batches of streams."""
     missing = [
         f"{name}={value}"
-        for name, value in _STREAM_SETTINGS.items()
+        for name, value in SHORT_BATCHES.items()
         if re.search(rf"^\s*{re.escape(name)}[\s=:]+{re.escape(value)}\s*$", defaults, re.MULTILINE)
         is None
     ]

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import cordwood.spark
+from cordwood.spark.runtime.stream_settings import SHORT_BATCHES
 from cordwood.testing.kafka_fixture import Kafka
 from cordwood.testing.spark_stream import SparkStream
 
@@ -26,12 +27,7 @@ _SETTINGS: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
-    # Less time per batch of a stream, on one machine with local files.
-    "spark.python.unix.domain.socket.enabled": "true",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing."
-        "FileSystemBasedCheckpointFileManager"
-    ),
+    **SHORT_BATCHES,
 }
 
 

@@ -10,9 +10,6 @@ from cordwood.cli.terminal import print_message, print_output
 
 EXAMPLE: Final = "Example: cordwood spark pipeline run orders.toml"
 
-#: A session has it from its start: tasks of Python take less time.
-_UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled=true"
-
 File = Annotated[str, typer.Argument(metavar="FILE", help="TOML file of the pipeline.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
@@ -32,9 +29,10 @@ def run(
 ) -> None:
     """Run a pipeline until the end of its source, or, with a trigger time, until it is stopped."""
     from cordwood.spark.pipeline import read_pipeline, run_pipeline  # noqa: PLC0415  # help needs none of it
+    from cordwood.spark.runtime.stream_settings import UNIX_SOCKETS  # noqa: PLC0415  # as above
 
     pipeline = read_pipeline(file)
-    given = [_UNIX_SOCKETS, *(conf or ())]
+    given = [f"{UNIX_SOCKETS}=true", *(conf or ())]
     with job_session(f"pipeline {pipeline.name}", master=master, conf=given) as (spark, _):
         from cordwood.spark.stream.stream_listener import StreamListener  # noqa: PLC0415  # pyspark
 

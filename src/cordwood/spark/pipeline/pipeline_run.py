@@ -31,6 +31,7 @@ from cordwood.spark.pipeline.pipeline_definition import (
 from cordwood.spark.pipeline.pipeline_steps import apply_steps
 from cordwood.spark.pipeline.table_writer import TableWriter
 from cordwood.spark.runtime.session import DataStreamWriter, StreamingQuery
+from cordwood.spark.runtime.stream_settings import CHECKPOINT_MANAGER, LOCAL_MANAGER
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import (
@@ -45,11 +46,6 @@ _PATIENCE_S: Final = 30
 _OWN_ERROR: Final = re.compile(r"^cordwood\.core\.errors\.[\w.]+: (.+)$", re.MULTILINE)
 #: Options of the source that differ from those of a stream.
 DEFAULTS: Final = {"startingOffsets": "earliest", "isolation.level": "read_committed"}
-#: Writes a file of the checkpoint in a few milliseconds; right for a file system that has renames.
-_MANAGER: Final = "spark.sql.streaming.checkpointFileManagerClass"
-_LOCAL_MANAGER: Final = (
-    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,16 +149,16 @@ class _RowCounts(StreamingQueryListener):
 @contextmanager
 def _local_manager(spark: SparkSession, checkpoint: str) -> Iterator[None]:
     """Set the manager of checkpoints on a path for a query that starts in the block."""
-    before = spark.conf.get(_MANAGER, None)
+    before = spark.conf.get(CHECKPOINT_MANAGER, None)
     if "://" not in checkpoint:
-        spark.conf.set(_MANAGER, _LOCAL_MANAGER)
+        spark.conf.set(CHECKPOINT_MANAGER, LOCAL_MANAGER)
     try:
         yield
     finally:
         if before is None:
-            spark.conf.unset(_MANAGER)
+            spark.conf.unset(CHECKPOINT_MANAGER)
         else:
-            spark.conf.set(_MANAGER, before)
+            spark.conf.set(CHECKPOINT_MANAGER, before)
 
 
 def _writer(frame: DataFrame, pipeline: Pipeline) -> DataStreamWriter:
