@@ -4,23 +4,17 @@ Values are decoded as the reader's message type: fields that it lacks are skippe
 The schema of a value names its message type, which must be the reader's.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from cordwood.core.errors import CorruptMessageError, SettingError
+from cordwood.core.errors import CorruptMessageError
+from cordwood.spark.formats.framed_decoder import FramedDecoder
 from cordwood.spark.formats.protobuf_files import MessageFile, message_file
 from cordwood.spark.formats.protobuf_records import MessageShape
-from cordwood.spark.formats.schema_framing import HEADER_BYTES, read_frame, read_message_indexes
-from cordwood.spark.formats.schema_source import SchemaSource, UnknownSchemaError
-from cordwood.spark.formats.value_decoder import NULL_VALUE, DecodedValue
+from cordwood.spark.formats.schema_framing import HEADER_BYTES, read_message_indexes
+from cordwood.spark.formats.schema_source import SchemaSource, SchemaText
+from cordwood.spark.formats.value_decoder import DecodedValue
 
 _OUTSIDE: Final = "message indexes {} are not in the schema"
-
-
-class _ProtobufWriter(NamedTuple):
-    """The file of a schema id, or the error of its values."""
-
-    file: MessageFile | None
-    error: str = ""
 
 
 class ProtobufDecoder:
@@ -36,33 +30,14 @@ class ProtobufDecoder:
         self._make = GetMessageClass(descriptor)
         self._shape = MessageShape(descriptor, of=of)
         self.record_type = self._shape.arrow
-        self._writers: dict[int, _ProtobufWriter] = {}
+        self._framed = FramedDecoder(source, prepare=self._prepare, read=self._read)
 
     def decode(self, value: bytes | None) -> DecodedValue:
         """Decode a value."""
-        if value is None:
-            return NULL_VALUE
-        number, error = read_frame(value)
-        if number is None:
-            return DecodedValue(None, None, error)
-        writer = self._writers.get(number)
-        if writer is None:
-            writer = self._writers[number] = self._writer(number)
-        if writer.file is None:
-            return DecodedValue(number, None, writer.error)
-        try:
-            return DecodedValue(number, self._read(writer.file, value), None)
-        except CorruptMessageError as error:
-            return DecodedValue(number, None, f"schema {number}: {error}")
+        return self._framed.decode(value)
 
-    def _writer(self, number: int) -> _ProtobufWriter:
-        try:
-            text = self._source.by_id(number)
-            return _ProtobufWriter(message_file(text, self._source, of=f"schema {number}"))
-        except UnknownSchemaError as error:
-            return _ProtobufWriter(None, f"schema {number}: {error}")
-        except SettingError as error:
-            return _ProtobufWriter(None, error.problem)
+    def _prepare(self, text: SchemaText, of: str) -> MessageFile:
+        return message_file(text, self._source, of=of)
 
     def _read(self, file: MessageFile, value: bytes) -> dict[str, object]:
         from google.protobuf.message import DecodeError  # noqa: PLC0415  # an extra
