@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from cordwood.core.errors import TableError
 from cordwood.spark.pipeline.batch_files import BatchFile
 
 #: The offsets after the batch, in the facts of a commit, and the names of the batch.
@@ -67,3 +68,21 @@ class BatchTable(Protocol):
 
     def upsert(self, changes: KeyedRows, *, key: BatchKey, facts: Mapping[str, str]) -> None:
         """Replace, add and delete rows by key atomically, unless the batch is in the table."""
+
+
+def is_written(last: BatchCommit | None, batch: int) -> bool:
+    """Return whether a table has a batch, given the newest one that it has."""
+    return last is not None and last.batch >= batch
+
+
+def other_columns(table: str, found: pa.Schema, *, wanted: pa.Schema) -> TableError:
+    """Return the error of a table that has other columns than the rows."""
+    return TableError(
+        f"has the columns {_columns(found)}, and the rows have {_columns(wanted)}",
+        path=table,
+        remedy="add a transform that selects the columns of the table, or use a new table",
+    )
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)

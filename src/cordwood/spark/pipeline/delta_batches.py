@@ -9,15 +9,17 @@ of the commits up to the restored version decide.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from cordwood.core.errors import TableError
+from cordwood.spark.jobs.tables.delta_table import RESTORE, newest_entry, restored_version
 from cordwood.spark.jobs.tables.export_table import (
-    MAX_COMMIT_ATTEMPTS,
     TableAddress,
+    commit_with_retry,
     missing_library,
     no_table,
     refuse_parquet,
@@ -30,6 +32,8 @@ from cordwood.spark.pipeline.batch_table import (
     BatchCommit,
     BatchKey,
     KeyedRows,
+    is_written,
+    other_columns,
 )
 
 if TYPE_CHECKING:
@@ -67,25 +71,16 @@ class DeltaBatches:
         newest = table.history(1)
         if newest and newest[0].get(QUERY_KEY) == query:
             return _batch_of(newest[0])
-        restored: int | None = None
-        for entry in table.history():
-            if restored is not None and entry["version"] > restored:
-                continue
-            if entry.get(QUERY_KEY) == query:
-                return _batch_of(entry)
-            if entry.get("operation") == "RESTORE":
-                restored = self._restored_version(entry)
-        return BatchCommit(known) if restored is None else None
-
-    def _restored_version(self, restore: Mapping[str, Any]) -> int:
-        version = str((restore.get("operationParameters") or {}).get("version"))
-        if not version.isdecimal():
-            raise TableError(
-                f"version {restore['version']} is a restore to a time, whose version is unknown",
-                path=self.name,
-                remedy="restore the table again, to a version",
-            )
-        return int(version)
+        history = table.history()
+        found = newest_entry(
+            history,
+            lambda entry: entry.get(QUERY_KEY) == query,
+            restored_version=partial(restored_version, self.name),
+        )
+        if found is not None:
+            return _batch_of(found)
+        is_restored = any(entry.get("operation") == RESTORE for entry in history)
+        return None if is_restored else BatchCommit(known)  # the log no longer has its commit
 
     def folder(self, schema: pa.Schema) -> str:
         """Return the table's own folder."""
@@ -149,24 +144,14 @@ class DeltaBatches:
     ) -> None:
         from deltalake.exceptions import CommitFailedError  # noqa: PLC0415  # an extra
 
-        for attempt in range(1, MAX_COMMIT_ATTEMPTS + 1):
+        def attempt() -> None:
             table = self._table()
             if table is None:
                 raise no_table(self.name)
-            last = self._last_batch(table, key.query)
-            if last is not None and last.batch >= key.batch:
-                return
-            try:
+            if not is_written(self._last_batch(table, key.query), key.batch):
                 write(table, _properties(key, facts))
-            except CommitFailedError as error:
-                if attempt == MAX_COMMIT_ATTEMPTS:
-                    raise TableError(
-                        f"commit failed: {error}",
-                        path=self.name,
-                        remedy="retry when no other program writes",
-                    ) from error
-            else:
-                return
+
+        commit_with_retry(attempt, CommitFailedError, table=self.name)
 
     def _action(self, file: BatchFile) -> "AddAction":
         from deltalake.transaction import AddAction  # noqa: PLC0415  # an extra
@@ -184,19 +169,6 @@ class DeltaBatches:
         from deltalake import DeltaTable  # noqa: PLC0415  # an extra
 
         return DeltaTable(self.name) if DeltaTable.is_deltatable(self.name) else None
-
-
-def other_columns(table: str, found: pa.Schema, *, wanted: pa.Schema) -> TableError:
-    """Return the error of a table that has other columns than the rows."""
-    return TableError(
-        f"has the columns {_columns(found)}, and the rows have {_columns(wanted)}",
-        path=table,
-        remedy="add a transform that selects the columns of the table, or use a new table",
-    )
-
-
-def _columns(schema: pa.Schema) -> str:
-    return ", ".join(f"{field.name} {field.type}" for field in schema)
 
 
 def _batch_of(entry: Mapping[str, Any]) -> BatchCommit:

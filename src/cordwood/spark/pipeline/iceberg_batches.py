@@ -8,13 +8,17 @@ retried by the library, which would commit on top of another program's change wi
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from cordwood.core.errors import TableError
-from cordwood.spark.jobs.tables.export_table import MAX_COMMIT_ATTEMPTS, TableAddress
-from cordwood.spark.jobs.tables.iceberg_table import open_catalog
+from cordwood.spark.jobs.tables.export_table import TableAddress, commit_with_retry
+from cordwood.spark.jobs.tables.iceberg_table import (
+    LOCAL,
+    NO_RETRIES,
+    open_catalog,
+    snapshots_of_line,
+)
 from cordwood.spark.pipeline.batch_files import BatchFile
 from cordwood.spark.pipeline.batch_table import (
     BATCH_KEY,
@@ -23,12 +27,14 @@ from cordwood.spark.pipeline.batch_table import (
     BatchCommit,
     BatchKey,
     KeyedRows,
+    is_written,
+    other_columns,
 )
-from cordwood.spark.pipeline.delta_batches import other_columns
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.snapshots import Snapshot
 
 
 class _Write(Protocol):
@@ -38,10 +44,6 @@ class _Write(Protocol):
         self, table: "Table", transaction: "Transaction", *, facts: dict[str, str]
     ) -> None:
         """Add the changes, with the facts in the summary of their snapshot."""
-
-
-_NO_RETRIES: Final = {"commit.retry.num-retries": "0"}
-_LOCAL: Final = "file://"
 
 
 class IcebergBatches:
@@ -66,12 +68,12 @@ class IcebergBatches:
         if table is None:
             self._catalog.create_namespace_if_not_exists(self.name.rpartition(".")[0])
             table = self._catalog.create_table_if_not_exists(
-                self.name, schema=schema, properties=_NO_RETRIES
+                self.name, schema=schema, properties=NO_RETRIES
             )
         found = table.schema().as_arrow()
         if _plain_types(found) != _plain_types(schema):
             raise other_columns(self.name, found, wanted=schema)
-        folder = Path(table.location().removeprefix(_LOCAL), "data")
+        folder = Path(table.location().removeprefix(LOCAL), "data")
         folder.mkdir(parents=True, exist_ok=True)
         return str(folder)
 
@@ -112,27 +114,17 @@ class IcebergBatches:
         from pyiceberg.exceptions import CommitFailedException  # noqa: PLC0415  # an extra
 
         own = {**facts, QUERY_KEY: key.query, BATCH_KEY: str(key.batch)}
-        for attempt in range(1, MAX_COMMIT_ATTEMPTS + 1):
+
+        def attempt() -> None:
             table = self._catalog.load_table(self.name)
-            last = _last_batch(table, key.query)
-            if last is not None and last.batch >= key.batch:
+            if is_written(_last_batch(table, key.query), key.batch):
                 return
-            table.metadata.properties.update(_NO_RETRIES)
-            try:
-                with table.transaction() as transaction:
-                    write(table, transaction, facts=own)
-                    transaction.set_properties(
-                        {_property(key.query): str(key.batch), **_NO_RETRIES}
-                    )
-            except CommitFailedException as error:
-                if attempt == MAX_COMMIT_ATTEMPTS:
-                    raise TableError(
-                        f"commit failed: {error}",
-                        path=self.name,
-                        remedy="retry when no other program writes",
-                    ) from error
-            else:
-                return
+            table.metadata.properties.update(NO_RETRIES)
+            with table.transaction() as transaction:
+                write(table, transaction, facts=own)
+                transaction.set_properties({_property(key.query): str(key.batch), **NO_RETRIES})
+
+        commit_with_retry(attempt, CommitFailedException, table=self.name)
 
     def _table(self) -> "Table | None":
         exists = self._catalog.table_exists(self.name)
@@ -140,19 +132,14 @@ class IcebergBatches:
 
 
 def _last_batch(table: "Table", query: str) -> BatchCommit | None:
-    snapshot = table.current_snapshot()
-    while snapshot is not None:
-        summary = snapshot.summary
+    oldest: Snapshot | None = None
+    for oldest in snapshots_of_line(table):
+        summary = oldest.summary
         if summary is not None and summary.get(QUERY_KEY) == query:
             return BatchCommit(int(str(summary.get(BATCH_KEY))), summary.get(OFFSETS_KEY))
-        parent = snapshot.parent_snapshot_id
-        if parent is None:
-            return None
-        snapshot = table.snapshot_by_id(parent)
-        if snapshot is None:  # it has expired, and with it those before
-            text = table.properties.get(_property(query))
-            return None if text is None else BatchCommit(int(text))
-    return None
+    has_expired = oldest is not None and oldest.parent_snapshot_id is not None
+    text = table.properties.get(_property(query)) if has_expired else None
+    return None if text is None else BatchCommit(int(text))
 
 
 def _plain_types(schema: pa.Schema) -> list[tuple[str, str]]:

@@ -16,17 +16,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cordwood.core.ports import Files
 from cordwood.spark.jobs.tables.export_table import METADATA_FOLDER, TableAddress, foreign_table
+from cordwood.spark.jobs.tables.parquet_table import create_exclusively
 from cordwood.spark.pipeline.batch_files import BatchFile
-from cordwood.spark.pipeline.batch_table import OFFSETS_KEY, BatchCommit, BatchKey, KeyedRows
-from cordwood.spark.pipeline.delta_batches import other_columns
-from cordwood.storage.files.atomic_write import write_synced
+from cordwood.spark.pipeline.batch_table import (
+    OFFSETS_KEY,
+    BatchCommit,
+    BatchKey,
+    KeyedRows,
+    other_columns,
+)
 
 _FILES: Final = "files"
 
@@ -76,13 +80,10 @@ class ParquetBatches:
         """Write the file of the batch, then move its files."""
         path = self._batches / f"{key.batch:020}.json"
         content = {**facts, _FILES: [file.path for file in files]}
-        temporary = path.with_name(f"{path.stem}-{uuid4().hex}.tmp")
         self._files.sync_directory(str(self._staged))
-        write_synced(self._files, str(temporary), data=json.dumps(content).encode())
+        data = json.dumps(content).encode()
         with suppress(FileExistsError):  # the batch is there: another driver of the query wrote it
-            path.hardlink_to(temporary)
-        self._files.remove(str(temporary))
-        self._files.sync_directory(str(self._batches))
+            create_exclusively(path, data, files=self._files, table=self.name)
         self._move(path)
 
     def upsert(self, changes: KeyedRows, *, key: BatchKey, facts: Mapping[str, str]) -> NoReturn:

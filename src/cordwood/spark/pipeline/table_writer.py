@@ -24,6 +24,7 @@ from cordwood.spark.pipeline.batch_table import (
     BatchKey,
     BatchTable,
     KeyedRows,
+    is_written,
 )
 from cordwood.spark.pipeline.delta_batches import DeltaBatches
 from cordwood.spark.pipeline.iceberg_batches import IcebergBatches
@@ -52,15 +53,16 @@ class TableWriter:
     def __init__(self, sink: TableSink, end_offsets: Callable[[int], str | None]) -> None:
         self._sink = sink
         self._end_offsets = end_offsets
+        self._table: BatchTable | None = None
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Write the rows of a batch, unless the table has it."""
         query = query_id(frame)
-        table = open_batch_table(self._sink, query)
+        table = self._table = self._table or open_batch_table(self._sink, query)
         table.recover()
         offsets = self._end_offsets(batch_id)
         last = table.last_batch(query)
-        if last is not None and last.batch >= batch_id:
+        if last is not None and is_written(last, batch_id):
             _ensure_same(last, BatchCommit(batch_id, offsets), table=table.name)
             return
         facts = {} if offsets is None else {OFFSETS_KEY: offsets}

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
     from deltalake.transaction import AddAction
 
+#: The operation of a commit that restores an older version.
+RESTORE: Final = "RESTORE"
 _KEEP_LOG: Final = {"delta.enableExpiredLogCleanup": "false"}
 #: The application transaction of every export, and the prefix of those of partitions.
 _EXPORT: Final = "cordwood"
@@ -130,9 +132,13 @@ class DeltaLakeTable:
         if newest and STATE_KEY in newest[0]:
             return parse_state(str(newest[0][STATE_KEY]), table=self.name)
         history = table.history()
-        latest = _newest_state(history, self._restored_version)
+        latest = newest_entry(
+            history,
+            lambda entry: STATE_KEY in entry,
+            restored_version=self._restored_version,
+        )
         if latest is not None:
-            return parse_state(latest, table=self.name)
+            return parse_state(str(latest[STATE_KEY]), table=self.name)
         if table.transaction_version(_EXPORT) is not None or (
             history and history[-1]["version"] > 0
         ):
@@ -144,24 +150,7 @@ class DeltaLakeTable:
         raise foreign_table(self.name)
 
     def _restored_version(self, restore: int) -> int:
-        """Return the oldest version with the files of the version that a restore has created."""
-        from deltalake import DeltaTable  # noqa: PLC0415  # an extra
-        from deltalake.exceptions import DeltaError  # noqa: PLC0415  # as above
-
-        try:
-            restored = set(DeltaTable(self.name, version=restore).file_uris())
-            for version in range(restore):
-                if set(DeltaTable(self.name, version=version).file_uris()) == restored:
-                    return version
-        except DeltaError as error:
-            raise unknown_state(
-                self.name, f"version {restore} is a restore to a time ({error})", remedy=_LOG_REMEDY
-            ) from error
-        raise unknown_state(
-            self.name,
-            f"no version has the files of version {restore}, a restore to a time",
-            remedy="restore the table again, to a version",
-        )
+        return restored_version(self.name, restore)
 
     def _write(self, table: "DeltaTable | None", commit: TableCommit, after: TableState) -> None:
         from deltalake import Schema  # noqa: PLC0415  # an extra
@@ -216,21 +205,48 @@ def _properties(commit: TableCommit, after: TableState, *, version: int) -> "Com
     )
 
 
-def _newest_state(
-    history: list[dict[str, Any]], restored_version: Callable[[int], int]
-) -> str | None:
-    """Return the newest state in a history, whose first entry is the newest commit."""
+def newest_entry(
+    history: list[dict[str, Any]],
+    is_wanted: Callable[[dict[str, Any]], bool],
+    *,
+    restored_version: Callable[[int], int],
+) -> dict[str, Any] | None:
+    """Return the newest wanted entry of a history that no restore has taken back.
+
+    The first entry of the history is the newest commit.
+    """
     newest: int | None = None
     for entry in history:
         if newest is not None and entry["version"] > newest:
             continue
-        if STATE_KEY in entry:
-            return str(entry[STATE_KEY])
-        if entry.get("operation") == "RESTORE":
+        if is_wanted(entry):
+            return entry
+        if entry.get("operation") == RESTORE:
             version = str((entry.get("operationParameters") or {}).get("version"))
             is_number = version.isdecimal()
             newest = int(version) if is_number else restored_version(entry["version"])
     return None
+
+
+def restored_version(table: str, restore: int) -> int:
+    """Return the oldest version with the files of the version that a restore has created."""
+    from deltalake import DeltaTable  # noqa: PLC0415  # an extra
+    from deltalake.exceptions import DeltaError  # noqa: PLC0415  # as above
+
+    try:
+        restored = set(DeltaTable(table, version=restore).file_uris())
+        for version in range(restore):
+            if set(DeltaTable(table, version=version).file_uris()) == restored:
+                return version
+    except DeltaError as error:
+        raise unknown_state(
+            table, f"version {restore} is a restore to a time ({error})", remedy=_LOG_REMEDY
+        ) from error
+    raise unknown_state(
+        table,
+        f"no version has the files of version {restore}, a restore to a time",
+        remedy="restore the table again, to a version",
+    )
 
 
 def _stats(file: WrittenFile) -> str:

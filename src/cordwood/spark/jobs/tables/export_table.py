@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from cordwood.core.errors import SettingError, TableError
 from cordwood.core.types import TopicPartition
@@ -32,6 +32,8 @@ METADATA_FOLDER: Final = "_cordwood"
 MAX_COMMIT_ATTEMPTS: Final = 10
 
 FORMATS: Final = (PARQUET, DELTA, ICEBERG)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,12 +174,10 @@ def no_table(table: str) -> TableError:
     return TableError("table does not exist", path=table, remedy="check the path and the format")
 
 
-def commit_with_retry(
-    attempt: Callable[[], TableState], conflict: type[Exception], *, table: str
-) -> TableState:
+def commit_with_retry(attempt: Callable[[], T], conflict: type[Exception], *, table: str) -> T:
     """Return the result of a commit attempt; retry it after a conflict.
 
-    Each attempt reads the current table, so it detects offsets that another commit has added.
+    Each attempt reads the current table, so it detects what another commit has added.
     """
     for _ in range(MAX_COMMIT_ATTEMPTS - 1):
         try:

@@ -46,12 +46,14 @@ from cordwood.spark.jobs.tables.table_ledger import (
 from cordwood.spark.jobs.tables.table_pieces import IcebergPiece, TablePiece
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
-_NO_RETRIES: Final = {"commit.retry.num-retries": "0"}
-_LOCAL: Final = "file://"
+NO_RETRIES: Final = {"commit.retry.num-retries": "0"}
+LOCAL: Final = "file://"
 _SNAPSHOT_KEY: Final = "cordwood.snapshot"
 _EVIDENCE_KEY: Final = "cordwood.evidence"
 #: Characters that pyiceberg reads as parts of an address.
@@ -96,13 +98,13 @@ class IcebergTable:
     def folder(self, layout: TableLayout) -> str:
         """Return the data folder; create the table, which has its location."""
         location = (self._table() or self._create(layout)).location()
-        if "://" in location and not location.startswith(_LOCAL):
+        if "://" in location and not location.startswith(LOCAL):
             raise SettingError(
                 f"catalog: {self.name} is at {location}, which is not a local path",
                 key="catalog",
                 remedy="use a warehouse on a path that all workers share",
             )
-        return str(Path(location.removeprefix(_LOCAL), "data"))
+        return str(Path(location.removeprefix(LOCAL), "data"))
 
     def commit(self, commit: TableCommit, layout: TableLayout) -> TableState:
         """Commit to the current table; retry after a conflict."""
@@ -147,7 +149,7 @@ class IcebergTable:
             TableAlreadyExistsError,
         )
 
-        properties = {STATE_KEY: format_state(empty_state(layout)), **_NO_RETRIES}
+        properties = {STATE_KEY: format_state(empty_state(layout)), **NO_RETRIES}
         self.catalog.create_namespace_if_not_exists(self.name.rpartition(".")[0])
         schema = table_schema(layout.columns)
         try:
@@ -186,13 +188,13 @@ def open_catalog(address: TableAddress) -> "Catalog":
         "cordwood",
         type="sql",
         uri=f"sqlite:///{warehouse}/catalog.db",
-        warehouse=f"{_LOCAL}{warehouse}",
+        warehouse=f"{LOCAL}{warehouse}",
     )
 
 
 def _commit(table: "Table", commit: TableCommit, after: TableState, *, folder: str) -> None:
     metadata = commit_metadata(commit.ranges, after)
-    table.metadata.properties.update(_NO_RETRIES)
+    table.metadata.properties.update(NO_RETRIES)
     with table.transaction() as transaction:
         transaction.add_files(
             [f"{folder}/{file.path}" for file in commit.files],
@@ -204,19 +206,25 @@ def _commit(table: "Table", commit: TableCommit, after: TableState, *, folder: s
         own = {STATE_KEY: metadata[STATE_KEY], _SNAPSHOT_KEY: str(added.snapshot_id)}
         if any(each.records for each in commit.ranges):
             own[_EVIDENCE_KEY] = metadata[RANGES_KEY]
-        transaction.set_properties({**own, **_NO_RETRIES})
+        transaction.set_properties({**own, **NO_RETRIES})
 
 
 def _newest_state(table: "Table") -> str | None:
     """Return the state of the current snapshot, or of the nearest ancestor that has one."""
-    snapshot: Snapshot | None = table.current_snapshot()
-    while snapshot is not None:
+    for snapshot in snapshots_of_line(table):
         text = None if snapshot.summary is None else snapshot.summary.get(STATE_KEY)
         if text is not None:
             return str(text)
+    return None
+
+
+def snapshots_of_line(table: "Table") -> "Iterator[Snapshot]":
+    """Yield the current snapshot and its ancestors, up to the first one that has expired."""
+    snapshot: Snapshot | None = table.current_snapshot()
+    while snapshot is not None:
+        yield snapshot
         parent = snapshot.parent_snapshot_id
         snapshot = None if parent is None else table.snapshot_by_id(parent)
-    return None
 
 
 def _is_of_this_line(table: "Table") -> bool:
@@ -224,11 +232,11 @@ def _is_of_this_line(table: "Table") -> bool:
     snapshot, known = table.current_snapshot(), table.properties.get(_SNAPSHOT_KEY)
     if known is None or snapshot is None:
         return known is None and snapshot is None
-    while snapshot is not None:
-        parent = snapshot.parent_snapshot_id
-        if known in (str(snapshot.snapshot_id), str(parent)):
-            return True
-        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    if any(
+        known in (str(each.snapshot_id), str(each.parent_snapshot_id))
+        for each in snapshots_of_line(table)
+    ):
+        return True
     ranges = parse_ranges(table.properties.get(_EVIDENCE_KEY, "{}"), table=".".join(table.name()))
     return any(_has_row(table, each) for each in ranges if each.records)
 

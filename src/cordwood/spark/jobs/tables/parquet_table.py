@@ -116,25 +116,14 @@ class ParquetTable:
 
     def _write(self, path: Path, data: bytes) -> None:
         """Write a new commit file; raise TableError if the path exists."""
-        temporary = path.with_name(f"{path.stem}-{uuid4().hex}.tmp")
-        write_synced(self._files, str(temporary), data=data)
         try:
-            path.hardlink_to(temporary)
+            create_exclusively(path, data, files=self._files, table=self.name)
         except FileExistsError as error:
             raise TableError(
                 f"another export has committed {path.name} at the same time",
                 path=self.name,
                 remedy="run the export again; use Delta or Iceberg if locks have no effect here",
             ) from error
-        except OSError as error:
-            raise TableError(
-                f"its file system cannot create a file exclusively ({error.strerror})",
-                path=self.name,
-                remedy="use format=delta or format=iceberg, or a file system with hard links",
-            ) from error
-        finally:
-            self._files.remove(str(temporary))
-        self._files.sync_directory(str(self._commits))
 
     def pieces(self) -> list[TablePiece]:
         """Return the files of the folder that readers see."""
@@ -234,3 +223,25 @@ class ParquetTable:
     def _inside(self, path: Path) -> set[Path]:
         """Return the folders of the table that contain a path."""
         return {each for each in path.parents if each.is_relative_to(self._root)}
+
+
+def create_exclusively(path: Path, data: bytes, *, files: Files, table: str) -> None:
+    """Create a synced file with its whole content; raise FileExistsError if the path exists.
+
+    Raise TableError if the file system of the table cannot do that.
+    """
+    temporary = path.with_name(f"{path.stem}-{uuid4().hex}.tmp")
+    write_synced(files, str(temporary), data=data)
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise TableError(
+            f"its file system cannot create a file exclusively ({error.strerror})",
+            path=table,
+            remedy="use format=delta or format=iceberg, or a file system with hard links",
+        ) from error
+    finally:
+        files.remove(str(temporary))
+    files.sync_directory(str(path.parent))
