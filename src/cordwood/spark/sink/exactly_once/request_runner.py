@@ -99,7 +99,7 @@ class RequestRunner:
         if self._topic is None:
             return await self._find_record(request.group)
         try:
-            count = await self._count_of_partitions()
+            count = await self._count_partitions()
         except UnknownTopicOrPartitionError:
             count = 0  # the first batch creates the topic
         # Kafka answers for all partitions of a group only with those that have an offset. So a
@@ -183,10 +183,7 @@ class RequestRunner:
             return Ended(_RESULTS[type(error)], handle)
         return Ended(EndResult.ENDED, after)
 
-    async def _count_partitions(self, _: SinkRequest[object]) -> int:
-        return await self._count_of_partitions()
-
-    async def _count_of_partitions(self) -> int:
+    async def _count_partitions(self, _: SinkRequest[object] | None = None) -> int:
         """Return the present number: a record of another process may use partitions just added."""
         (topic,) = await self._admin.describe_topics([self._known_topic()])
         return len(topic.partitions)
