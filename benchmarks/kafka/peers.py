@@ -13,6 +13,7 @@ import os
 import socket
 import struct
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from typing import Final
 
 from benchmarks.figure import Bound, Figure
 from tests.interop.kafka_harness.brokers import formatted, free_port
-from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.jars import Jars, fetch
 from tests.serving import CORDWOOD
 
 KAFKA: Final = "Kafka 4.3"
@@ -166,6 +167,19 @@ def kafka(jars: Jars, folder: Path) -> Peer:
     port, settings = formatted(jars, folder, _ALONE)
     command = ["java", *AS_ITS_SCRIPTS, "-cp", jars.class_path, "kafka.Kafka", str(settings)]
     return Peer(KAFKA, command, port, folder)
+
+
+@contextmanager
+def running_kafka() -> Iterator[tuple[Peer, Path]]:
+    """Run Kafka's broker alone; yield it, and a folder that goes with it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        broker = kafka(fetch("kafka-4.3.0"), folder / "kafka")
+        try:
+            broker.start()
+            yield broker, folder
+        finally:
+            broker.end(is_killed=True)
 
 
 def tool(jars: Jars, *words: str) -> str:

@@ -11,7 +11,6 @@ To compare two commits, run it on both, one after the other, on a machine that d
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,11 +23,11 @@ from pyspark.sql import SparkSession
 
 import cordwood
 from benchmarks.figure import Bound, Figure
-from benchmarks.kafka.peers import kafka
+from benchmarks.kafka.peers import running_kafka
 from benchmarks.results import keep
 from cordwood.records.kernels import warm
 from cordwood.spark import register
-from tests.interop.kafka_harness.jars import fetch
+from cordwood.spark.runtime.stream_settings import SHORT_BATCHES
 
 DELIVERIES: Final = ("exactly-once", "at-least-once")
 PEER: Final = "at least once"
@@ -42,12 +41,8 @@ _CONF: Final = {
     "spark.log.level": "ERROR",
     "spark.driver.memory": "2g",
     "spark.driver.host": "127.0.0.1",
-    "spark.python.unix.domain.socket.enabled": "true",
+    **SHORT_BATCHES,
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing"
-        ".FileSystemBasedCheckpointFileManager"
-    ),
 }
 
 
@@ -70,10 +65,7 @@ def figures(size: Size = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
     warm(lambda line: print(line, file=sys.stderr))
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        broker = kafka(fetch("kafka-4.3.0"), folder / "kafka")
-        stack.callback(broker.end, is_killed=True)
-        broker.start()
+        broker, folder = stack.enter_context(running_kafka())
         builder = SparkSession.builder.master("local[2]")
         for name, text in _CONF.items():
             builder = builder.config(name, text)

@@ -17,7 +17,6 @@ two commits, run it on both, one after the other, on a machine that does nothing
 """
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,11 +24,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import cordwood
 from benchmarks.figure import Bound, Figure
-from benchmarks.kafka.peers import Peer, kafka
+from benchmarks.kafka.peers import Peer, running_kafka
 from benchmarks.results import keep
 from benchmarks.spark.throughput import KEPT, PARTITIONS, PEER, ROUNDS, fill
 from cordwood.records.kernels import warm
-from tests.interop.kafka_harness.jars import fetch
+from cordwood.spark.runtime.stream_settings import LOCAL_MANAGER, UNIX_SOCKETS
 from tests.interop.kafka_harness.oracle import Program
 from tests.interop.kafka_harness.spark import connector
 
@@ -40,12 +39,8 @@ if TYPE_CHECKING:
 _SESSION: Final = str(Path(__file__).with_name("session.py"))
 _MILLION: Final = 1e6
 _VALUE_BYTES: Final = 100
-_MANAGER: Final = "FileSystemBasedCheckpointFileManager"
-_STREAMING: Final = "org.apache.spark.sql.execution.streaming"
 #: The class moved between the versions of Spark.
-OUR_MANAGER: Final = f"{_STREAMING}.checkpointing.{_MANAGER}"
-THEIR_MANAGER: Final = f"{_STREAMING}.{_MANAGER}"
-UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled=true"
+THEIR_MANAGER: Final = LOCAL_MANAGER.replace(".checkpointing.", ".")
 
 
 class StreamSize(NamedTuple):
@@ -87,10 +82,7 @@ def figures(size: StreamSize = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Measure both sides in turns."""
     warm(lambda line: print(line, file=sys.stderr))
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        broker = kafka(fetch("kafka-4.3.0"), folder / "kafka")
-        stack.callback(broker.end, is_killed=True)
-        broker.start()
+        broker, folder = stack.enter_context(running_kafka())
         _fill(broker, size)
         both = _sides(stack, broker, folder)
         one = StreamedTopic("single", "one partition", size.single, {}, goal=2)
@@ -146,7 +138,7 @@ def _micro_batches(
     options["maxOffsetsPerTrigger"] = str(size.single // size.batches)
     ours, delivered, managed = list[int](), list[int](), list[int]()
     for _ in range(rounds):
-        ours.append(both[0].ask("micro_batch_ms", manager=OUR_MANAGER, **options)["found"])
+        ours.append(both[0].ask("micro_batch_ms", manager=LOCAL_MANAGER, **options)["found"])
         delivered.append(both[1].ask("micro_batch_ms", **options)["found"])
         managed.append(both[1].ask("micro_batch_ms", manager=THEIR_MANAGER, **options)["found"])
     records = size.single // size.batches
@@ -180,7 +172,7 @@ def _fill(broker: Peer, size: StreamSize) -> None:
 def _sides(stack: ExitStack, broker: Peer, folder: Path) -> tuple[StreamSide, StreamSide]:
     python, jars = connector()
     commands = (
-        [sys.executable, _SESSION, "cordwood", UNIX_SOCKETS],
+        [sys.executable, _SESSION, "cordwood", f"{UNIX_SOCKETS}=true"],
         [python, _SESSION, "kafka", jars],
     )
     sessions = [
@@ -190,7 +182,7 @@ def _sides(stack: ExitStack, broker: Peer, folder: Path) -> tuple[StreamSide, St
     for each in sessions:
         stack.callback(each.close)
     return (
-        StreamSide(sessions[0], {"path": str(broker.folder / "logs")}, OUR_MANAGER),
+        StreamSide(sessions[0], {"path": str(broker.folder / "logs")}, LOCAL_MANAGER),
         StreamSide(sessions[1], {"kafka.bootstrap.servers": broker.bootstrap}, ""),
     )
 

@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import cordwood
 from benchmarks.figure import Bound, Figure
-from benchmarks.kafka.peers import Peer, kafka
+from benchmarks.kafka.peers import Peer, running_kafka
 from benchmarks.results import keep
 from cordwood.records.batch_builder import EncodedRecords
 from cordwood.records.kernels import warm
 from cordwood.records.v2_record import append_v2_record
-from tests.interop.kafka_harness.jars import fetch
 from tests.interop.kafka_harness.oracle import Program
 from tests.interop.kafka_harness.spark import VERSION, connector
 
@@ -100,10 +99,7 @@ def figures(size: Size = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Measure both sides in turns."""
     warm(lambda line: print(line, file=sys.stderr))
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        broker = kafka(fetch("kafka-4.3.0"), folder / "kafka")
-        stack.callback(broker.end, is_killed=True)
-        broker.start()
+        broker, folder = stack.enter_context(running_kafka())
         topics = _filled(broker, size)
         both = _sides(stack, broker, folder)
         _agree(both, topics)
