@@ -144,17 +144,19 @@ class Rounds(NamedTuple):
 def figures(
     size: Size = SMALL, rounds: int = ROUNDS, rows: Sequence[str] | None = None
 ) -> Iterator[Figure]:
-    """Measure both brokers, which run side by side and are measured in turns."""
+    """Measure both brokers, which run side by side and are measured in turns.
+
+    Each row has brokers of its own: a restart would read what the rows before have written.
+    """
     warm(lambda line: print(line, file=sys.stderr))
     jars = fetch("kafka-4.3.0")
-    with tempfile.TemporaryDirectory() as folder, both(jars, Path(folder)) as peers:
-        for peer in peers:
-            peer.start()
-            with cordwood.Admin(peer.bootstrap) as admin:
-                admin.create_topic(_TOPIC, partitions=PARTITIONS, replication_factor=1)
-        bench = Bench(jars, peers, rounds)
-        for row in rows or ROWS:
-            yield from ROWS[row](bench, size)
+    for row in rows or ROWS:
+        with tempfile.TemporaryDirectory() as folder, both(jars, Path(folder)) as peers:
+            for peer in peers:
+                peer.start()
+                with cordwood.Admin(peer.bootstrap) as admin:
+                    admin.create_topic(_TOPIC, partitions=PARTITIONS, replication_factor=1)
+            yield from ROWS[row](Bench(jars, peers, rounds), size)
 
 
 # -- rebalance
