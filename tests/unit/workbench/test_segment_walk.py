@@ -1,5 +1,7 @@
 """A walk over a segment file, past damage."""
 
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 from cordwood.records.batch_checks import PlainBatchChecker
@@ -8,6 +10,9 @@ from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.segment_walk import BrokenRange, SegmentLogFile, header_at, walk_segment
 from tests.unit.storage.reader_samples import directory, name, source
 from tests.unit.storage.segment_samples import message, v2
+
+if TYPE_CHECKING:
+    from cordwood.core.ports import SegmentSource
 
 ONE = len(v2(0))
 
@@ -73,6 +78,85 @@ def test_incomplete_last_batch_has_no_fault() -> None:
 
     assert isinstance(part, BrokenRange)
     assert (part.fault, part.header is not None) == (None, True)
+
+
+def claim(size: int, *, magic: int = 2) -> bytes:
+    """Return a header that claims a batch of some size, whose checksum is wrong."""
+    header = bytearray(v2(0)[:61])
+    header[8:12] = (size - 12).to_bytes(4)
+    header[16] = magic
+    return bytes(header)
+
+
+def bytes_walked(data: bytes) -> int:
+    """Return the number of bytes that a walk reads from the file, and passes to the checker."""
+    files, counts = directory(log=data), list[int]()
+    file = file_of(files, len(data))
+    inner = file.source
+
+    class CountingSource:
+        path = inner.path
+
+        def read(self, name: str, length: int, position: int) -> bytes:
+            counts.append(length)
+            return inner.read(name, length, position)
+
+        def read_into(self, name: str, buffer: memoryview, position: int) -> int:
+            counts.append(len(buffer))
+            return inner.read_into(name, buffer, position)
+
+    counting = file._replace(source=cast("SegmentSource", CountingSource()))
+    list(walk_segment(counting, PlainBatchChecker().check))
+    return sum(counts)
+
+
+@pytest.mark.parametrize("magic", (2, 1, 7))
+@pytest.mark.parametrize("between", (b"", v2(0)), ids=["claims alone", "batches between"])
+def test_walk_reads_linearly_many_bytes_of_claimed_batches(between: bytes, magic: int) -> None:
+    def data(claims: int) -> bytes:
+        size = (len(between) + 61) * claims
+        step = len(between) + 61
+        parts = [between + claim(size - at * step, magic=magic) for at in range(claims)]
+        return flipped(v2(0)) + b"\xee" + b"".join(parts)
+
+    few, many = bytes_walked(data(200)), bytes_walked(data(1600))
+
+    assert many < 10 * few, f"{few} bytes for 200 claims, {many} for 1600"
+
+
+def test_long_batch_behind_damage_is_found() -> None:
+    data = b"\xee" * 99 + v2(0, size=99_999)
+
+    assert walked(data) == [("BrokenRange", 0, 99), ("SweptRange", 99, len(data))]
+
+
+def test_long_claim_with_a_wrong_checksum_has_the_fault_of_the_checker() -> None:
+    parts = [flipped(v2(0)), v2(1), flipped(v2(2, size=99_999)), v2(3)]
+    data = b"".join(parts)
+
+    broken = [
+        part
+        for part in walk_segment(file_of(directory(log=data), len(data)), PlainBatchChecker().check)
+        if isinstance(part, BrokenRange)
+    ]
+
+    (direct,) = walk_segment(
+        file_of(directory(log=parts[2]), len(parts[2])), PlainBatchChecker().check
+    )
+    assert isinstance(direct, BrokenRange)
+    assert broken[1].fault is not None
+    assert direct.fault is not None
+    assert (
+        broken[1].end,
+        broken[1].fault.expected,
+        broken[1].fault.found,
+        broken[1].fault.args,
+    ) == (
+        len(data) - ONE,
+        direct.fault.expected,
+        direct.fault.found,
+        direct.fault.args,
+    )
 
 
 def test_truncated_file_is_reported_as_changed() -> None:
