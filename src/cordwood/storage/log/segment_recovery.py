@@ -61,8 +61,9 @@ def is_usable(segment: LogSegment) -> bool:
     """Return whether a closed segment can be used without recovery.
 
     It needs an offset index without padding, since only a crash leaves the preallocated zeros, and
-    a transaction index with offsets of this segment. A missing time index is created, empty. Other
-    index entries are checked only at the end of the log (`has_clean_end`).
+    a transaction index with offsets of this segment, in order: readers find aborted transactions by
+    a binary search. A missing time index is created, empty. Other index entries are checked only at
+    the end of the log (`has_clean_end`).
     """
     files = segment.files
     if not files.offset_entries.exists or files.is_padded():
@@ -71,6 +72,7 @@ def is_usable(segment: LogSegment) -> bool:
         files.time_entries.trim()
     try:
         files.transaction_index.sanity_check()
+        files.transaction_index.check_order()
     except DamagedFileError:
         return False
     return True

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Final, NamedTuple
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import DamagedFileError
 from cordwood.storage.segment.abstract_index import (
     REMEDY,
@@ -114,3 +115,34 @@ class TransactionIndex:
             check_offset(
                 self.entries, entry.last_offset, base_offset=self.base_offset, position=position
             )
+
+    def check_order(self) -> None:
+        """Raise DamagedFileError for entries that no log can have, which lookups rely on.
+
+        Markers ascend. The transactions of one producer do not overlap. No transaction begins
+        behind its marker, and the last stable offset is at most the one behind it.
+        """
+        last_offset, ends = -1, dict[int, int]()
+        for number, entry in enumerate(self.read()):
+            begin = ends.get(entry.producer_id, -1) + 1
+            for field, found, lowest, highest in (
+                ("last offset", entry.last_offset, last_offset + 1, INT64_MAX),
+                ("producer id", entry.producer_id, 0, INT64_MAX),
+                ("first offset", entry.first_offset, begin, entry.last_offset),
+                ("last stable offset", entry.last_stable_offset, 0, entry.last_offset + 1),
+            ):
+                if not lowest <= found <= highest:
+                    raise self._disorder(number, field, found=found, expected=(lowest, highest))
+            last_offset = ends[entry.producer_id] = entry.last_offset
+
+    def _disorder(
+        self, number: int, field: str, *, found: int, expected: tuple[int, int]
+    ) -> DamagedFileError:
+        return DamagedFileError(
+            f"an entry with an impossible {field}",
+            path=self.entries.path,
+            position=number * ABORTED_TXN_SIZE,
+            expected="{} to {}".format(*expected),
+            found=found,
+            remedy=REMEDY,
+        )

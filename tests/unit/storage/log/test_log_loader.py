@@ -9,6 +9,7 @@ from cordwood.core.binary import INT32_MAX
 from cordwood.core.types import Offset
 from cordwood.storage.files.file_names import segment_name
 from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_read import FetchIsolation
 from cordwood.storage.log_config import LogConfig
 from cordwood.testing.file_faults import FileFault
 from tests.unit.storage.log_samples import (
@@ -408,3 +409,30 @@ def test_damage_in_a_range_read_only_for_producers_is_reported() -> None:
     assert log.producers.producers[1].last_sequence == 11
     (warning,) = log.report.warnings
     assert "the producer state lacks the batches after it" in warning
+
+
+@pytest.mark.parametrize("order", ((1, 0), (0, 0), (1, 1, 0)))
+def test_clean_start_rebuilds_a_transaction_index_out_of_order(order: tuple[int, ...]) -> None:
+    """A binary search in such an index leaves out aborted transactions."""
+    harness = LogHarness()
+    log = harness.open()
+    follow(
+        log,
+        produced(0, 2, is_transactional=True),
+        marker(at=2),
+        produced(0, 2, producer=(2, 0), at=3, is_transactional=True),
+        marker(producer=(2, 0), at=5),
+    )
+    log.roll()
+    log.close()
+    right = harness.bytes_of(f"{0:020}.txnindex")
+    file = harness.files.open(path(0, ".txnindex"), writable=True)
+    file.truncate(0)
+    file.append(b"".join(right[34 * number :][:34] for number in order))
+
+    again = harness.open(is_clean=True, recovery_point=6, high_watermark=6)
+
+    found = read(again, 0, isolation=FetchIsolation.TXN_COMMITTED).aborted
+    assert found is not None
+    assert [each.producer_id for each in found] == [1, 2]
+    assert harness.bytes_of(f"{0:020}.txnindex") == right

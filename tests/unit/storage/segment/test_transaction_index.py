@@ -85,3 +85,31 @@ def test_aborted_transactions_find_partial_entries_and_unknown_versions() -> Non
         torn.sanity_check()
     with pytest.raises(DamagedFileError, match=r".position 34, expected 0, found 1"):
         list(newer.read())
+
+
+def test_order_of_entries_that_brokers_write_is_accepted() -> None:
+    transaction_index(*ABORTED).check_order()
+    # Markers without data have entries in the indexes of old brokers.
+    transaction_index((1, 0, 5, 6), (1, 6, 7, 2), (1, 8, 8, 9)).check_order()
+
+
+@pytest.mark.parametrize(
+    ("field", "entries"),
+    (
+        ("last offset", ((1, 5, 15, 13), (0, 0, 10, 11))),
+        ("last offset", ((0, 0, 10, 11), (1, 0, 10, 11))),
+        ("producer id", ((-1, 0, 10, 11),)),
+        ("first offset", ((0, 0, 10, 11), (0, 10, 15, 16))),
+        ("first offset", ((0, 11, 10, 11),)),
+        ("first offset", ((0, -1, 10, 11),)),
+        ("last stable offset", ((0, 0, 10, 12),)),
+        ("last stable offset", ((0, 0, 10, -1),)),
+    ),
+)
+def test_impossible_entries_are_found(
+    field: str, entries: tuple[tuple[int, int, int, int], ...]
+) -> None:
+    position = (len(entries) - 1) * ABORTED_TXN_SIZE
+
+    with pytest.raises(DamagedFileError, match=rf"impossible {field} .position {position},"):
+        transaction_index(*entries).check_order()
