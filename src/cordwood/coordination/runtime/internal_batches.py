@@ -5,7 +5,7 @@ has sequence 0, as Kafka writes it; sequences of coordinators are not checked.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.coordination.coordinator_record import (
     CoordinatorRecord,
@@ -64,14 +64,25 @@ def encode_internal(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     return write_offset_commit(record) or encode_record(record)
 
 
+class _Encoded(NamedTuple):
+    """A record as the log has it, with the producer of its transaction."""
+
+    offset: int
+    key: bytes
+    value: bytes | None
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
 def decode_batches(
     types: RecordTypes, data: memoryview, *, has_runs: bool = False
 ) -> list[StoredItem]:
     """Return the records and markers of whole batches; records of unknown types are left out.
 
-    With `has_runs` commits may be runs.
+    So are records that a later one of the same key supersedes, as in a compacted partition. With
+    `has_runs` commits may be runs.
     """
-    found, at = list[StoredItem](), 0
+    found, at = list[_Encoded | StoredMarker | CommittedRun](), 0
     whole = bytes(data) if has_runs else b""
     while at < len(data):
         if has_runs:
@@ -81,15 +92,15 @@ def decode_batches(
         batch = batch_at(data, at)
         if batch is None:
             break
-        found += _items(types, batch)
+        found += _items(batch)
         at = batch.end
-    return found
+    return _decoded(types, found)
 
 
-def _items(types: RecordTypes, batch: AnyBatch) -> Iterator[StoredItem]:
+def _items(batch: AnyBatch) -> Iterator[_Encoded | StoredMarker]:
     if isinstance(batch, RecordBatch) and batch.is_control:
         return _markers(batch)
-    return _records(types, batch)
+    return _records(batch)
 
 
 def _markers(batch: RecordBatch) -> Iterator[StoredMarker]:
@@ -101,7 +112,7 @@ def _markers(batch: RecordBatch) -> Iterator[StoredMarker]:
             )
 
 
-def _records(types: RecordTypes, batch: AnyBatch) -> Iterator[StoredRecord]:
+def _records(batch: AnyBatch) -> Iterator[_Encoded]:
     producer = (-1, -1)
     plain: Iterable[PlainRecord] | None = None
     if isinstance(batch, RecordBatch):
@@ -110,10 +121,34 @@ def _records(types: RecordTypes, batch: AnyBatch) -> Iterator[StoredRecord]:
             producer = batch.producer_id, batch.producer_epoch
     if plain is None:
         plain = (PlainRecord(each.offset, each.key, each.value) for each in batch.records())
-    has_commits = _OFFSET_COMMIT in types
     for offset, key, value in plain:
-        found = read_offset_commit(key, value) if has_commits and key is not None else None
-        if found is None:
-            found = decode_record(types, key, value=value)
-        if found is not None:
-            yield StoredRecord(found, offset, *producer)
+        if key is not None:
+            yield _Encoded(offset, key, value, *producer)
+
+
+def _decoded(
+    types: RecordTypes, found: Sequence[_Encoded | StoredMarker | CommittedRun]
+) -> list[StoredItem]:
+    """Decode what counts: all of a transaction, whose end is not known, and the last of a key."""
+    last = {
+        each.key: each.offset
+        for each in found
+        if isinstance(each, _Encoded) and each.producer_id < 0
+    }
+    items = list[StoredItem]()
+    for each in found:
+        if not isinstance(each, _Encoded):
+            items.append(each)
+        elif each.producer_id >= 0 or last[each.key] == each.offset:
+            record = _record(types, each)
+            if record is not None:
+                items.append(record)
+    return items
+
+
+def _record(types: RecordTypes, encoded: _Encoded) -> StoredRecord | None:
+    offset, key, value, producer_id, producer_epoch = encoded
+    found = read_offset_commit(key, value) if _OFFSET_COMMIT in types else None
+    if found is None:
+        found = decode_record(types, key, value=value)
+    return None if found is None else StoredRecord(found, offset, producer_id, producer_epoch)

@@ -88,7 +88,7 @@ def as_runs(data: bytes) -> list[CommittedRun]:
         batch_of(commit(7, topic_id=NO_UUID)),
         batch_of(commit(7, metadata="é" * 63), commit(8, metadata="x" * 40, topic_id=NO_UUID)),
         batch_of(*map(commit, range(200))),
-        batch_of(commit(3), commit(4), commit(3)),
+        batch_of(commit(2), commit(3), commit(4), commit(3)),
         batch_of(commit(1, group="g" * 200), commit(1, topic="t" * 200)),
         batch_of(commit(1), commit(1, topic="other"), commit(2)),
     ),

@@ -67,3 +67,23 @@ def test_tombstone_is_a_record_without_a_value() -> None:
 
     assert item == StoredRecord(tombstone, 0)
     assert TransactionLogKey(transactional_id="t") != tombstone.key
+
+
+def test_last_record_of_a_key_supersedes_those_before_it() -> None:
+    batch = encode_batch([group_record("g"), group_record("h"), group_record("g")], now_ms=5)
+
+    items = decode_batches(GROUP_RECORDS, memoryview(batch))
+
+    assert items == [StoredRecord(group_record("h"), 1), StoredRecord(group_record("g"), 2)]
+
+
+def test_records_of_transactions_are_superseded_by_none() -> None:
+    """Their outcome is not known, and each counts until then."""
+    producer = TransactionalProducer(7, 2)
+    pending = encode_batch([group_record("g"), group_record("g")], now_ms=5, producer=producer)
+    plain = encode_batch([group_record("g")], now_ms=5)
+    RecordBatch(plain).set_base_offset(2)
+
+    items = decode_batches(GROUP_RECORDS, memoryview(pending + plain))
+
+    assert [each.offset for each in items] == [0, 1, 2]

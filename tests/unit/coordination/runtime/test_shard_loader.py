@@ -58,7 +58,7 @@ def test_records_and_markers_are_replayed_in_the_order_of_the_log() -> None:
 def test_large_chunk_is_decoded_on_the_worker() -> None:
     harness = RuntimeHarness()
     log = harness.log()
-    log.append([group_record("g" * 100) for _ in range(100)])
+    log.append([group_record(f"{number:0100}") for number in range(100)])
 
     shard, end = loaded(log, harness)
 
