@@ -5,17 +5,18 @@ timer by nine tenths of it at least. So each such callback is reported, and a su
 one turn of the loop too. A thread looks at the timer's due time. When the loop is late by half of
 the limit, the thread samples the stack of the loop's thread. A call that holds the interpreter lock
 delays this thread as well; the thread then gets the lock, and the stack, at the end of that call.
+The stack is read without frame objects (`thread_stacks`).
 """
 
 import asyncio
 import logging
 import selectors
-import sys
 import threading
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Final, NamedTuple
 
+from cordwood.broker.process.thread_stacks import Call, ThreadStacks
 from cordwood.core.ports import Clock, Scheduler, Timer
 from cordwood.observability.logs import fields
 
@@ -107,8 +108,13 @@ class LoopWatchdog:
         self._is_stopped.set()
 
     def _watch(self, thread_id: int) -> None:
-        while not self._is_stopped.wait(self._detector.every_ms / 1000):
-            self._detector.look(lambda: stack_of(thread_id))
+        with closing(ThreadStacks()) as stacks:
+
+            def stack() -> str:
+                return shown_stack(stacks.read().get(thread_id, ()))
+
+            while not self._is_stopped.wait(self._detector.every_ms / 1000):
+                self._detector.look(stack)
 
 
 def log_slow_call(took_ms: float, stack: str) -> None:
@@ -116,10 +122,8 @@ def log_slow_call(took_ms: float, stack: str) -> None:
     _log.warning("loop held up", extra=fields(took_ms=round(took_ms, 1), stack=stack))
 
 
-def stack_of(thread_id: int) -> str:
+def shown_stack(calls: Sequence[Call]) -> str:
     """Return the innermost calls of a thread, the outermost of them first."""
-    frame = sys._current_frames().get(thread_id)  # noqa: SLF001 - there is no other way to see it
-    calls = traceback.extract_stack(frame)[-_SHOWN_CALLS:] if frame else []
-    if calls and calls[-1].filename in _WAITING_IN:
+    if calls and calls[-1].file in _WAITING_IN:
         return IDLE
-    return " > ".join(f"{call.name} ({call.filename}:{call.lineno})" for call in calls)
+    return " > ".join(map(str, calls[-_SHOWN_CALLS:]))

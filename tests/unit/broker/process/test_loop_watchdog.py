@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import threading
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -12,8 +13,9 @@ from cordwood.broker.process.loop_watchdog import (
     LoopWatchdog,
     StallDetector,
     log_slow_call,
-    stack_of,
+    shown_stack,
 )
+from cordwood.broker.process.thread_stacks import Call, ThreadStacks
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.observability.log_lines import LOGFMT
 from cordwood.observability.logs import EventFormatter
@@ -132,6 +134,15 @@ def test_slow_call_is_logged_with_its_place(caplog: pytest.LogCaptureFixture) ->
     assert 'took_ms=12.3 stack="call (file.py:1)"' in line
 
 
+def test_shown_stack_has_the_innermost_calls() -> None:
+    calls = [Call(f"call_{number}", "file.py", "7") for number in range(20)]
+
+    shown = shown_stack(calls)
+
+    assert shown.startswith("call_8 (file.py:7) > call_9 ")
+    assert shown.endswith(" > call_19 (file.py:7)")
+
+
 def test_late_turn_of_an_idle_loop_names_no_callback(run: Run) -> None:
     """A process without a processor is late too; its stack is that of the wait for events."""
     found: list[str] = []
@@ -141,8 +152,9 @@ def test_late_turn_of_an_idle_loop_names_no_callback(run: Run) -> None:
         loop = asyncio.get_running_loop()
 
         def look() -> None:
-            while not found or found[-1] != IDLE:
-                found.append(stack_of(loop_thread))
+            with closing(ThreadStacks()) as stacks:
+                while not found or found[-1] != IDLE:
+                    found.append(shown_stack(stacks.read()[loop_thread]))
             loop.call_soon_threadsafe(seen.set)
 
         thread = threading.Thread(target=look)

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from cordwood.broker.process import stack_dump
 from cordwood.broker.process.stack_dump import log_stacks
 from cordwood.observability.log_lines import LOGFMT
 from cordwood.observability.logs import EventFormatter
@@ -51,5 +52,17 @@ def test_each_thread_has_a_line_with_its_innermost_call_last(
     is_over.set()
     thread.join()
 
-    assert re.search(r'thread=waiting stack=".* > Event.wait .* > Condition.wait ', lines(caplog))
-    assert re.search(r'thread=MainThread stack=".* > log_stacks ', lines(caplog))
+    assert re.search(r'thread=waiting stack=".* > wait \(\S+\) > wait \(\S+\)"', lines(caplog))
+    assert re.search(r'thread=MainThread stack=".* > log_stacks .* > read ', lines(caplog))
+
+
+def test_tasks_are_shown_without_a_descriptor_for_the_threads(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise OSError("Too many open files")
+
+    monkeypatch.setattr(stack_dump, "ThreadStacks", fail)
+    log_stacks([])
+
+    assert "no stacks of threads" in lines(caplog)
