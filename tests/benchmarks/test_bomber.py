@@ -10,6 +10,7 @@ the result is the same on every machine.
 """
 
 import asyncio
+import gc
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -185,3 +186,26 @@ def test_long_request_leaves_its_turns(bomb: Bomb) -> None:
 @pytest.mark.parametrize("bomb", OF_PIECES, ids=lambda bomb: bomb.name)
 def test_request_of_many_partitions_leaves_its_turn_after_each_piece(bomb: Bomb) -> None:
     assert turns_of_bomb(bomb, LongStepsClock()) >= ELEMENTS // MOST_PARTITIONS
+
+
+async def answered_then_collected(harness: BrokerHarness, bomb: Bomb) -> int:
+    """Return the number of objects of a request that only a garbage collection frees."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        await answered(harness, bomb)
+        return gc.collect()
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+@pytest.mark.parametrize("key", ROUTES)
+def test_elements_of_a_request_are_freed_without_a_collection(key: int) -> None:
+    """A broker at work makes no full collection, so that cycles would stay for a day."""
+    for bomb in bombs(key, LAST[key], ELEMENTS):
+        harness = BrokerHarness()
+        harness.host(topic=TOPIC)
+
+        assert run(answered_then_collected(harness, bomb)) < ELEMENTS // 2, bomb.name

@@ -182,9 +182,9 @@ class LogCleaner:
     def _assess_after(self, change: Pending[None], log: Log, *, may_roll: bool = True) -> None:
         """Assess a log when a change of it has ended; an idle segment is rolled first."""
 
-        def run(_: Pending[None]) -> None:
+        def run(ended: Pending[None]) -> None:
             try:
-                change.result()
+                ended.result()
                 candidate = self._assess_log(log)
                 if candidate.is_roll_due and may_roll:
                     self._assess_after(roll(self._manager, log), log, may_roll=False)

@@ -160,7 +160,8 @@ class _BaseOffset:
         return self._pending.exception()
 
     def add_done_callback(self, call: Callable[[Pending[int]], object], /) -> None:
-        self._pending.add_done_callback(lambda _: call(self))
+        # A reference from the callback to this object would be a cycle.
+        self._pending.add_done_callback(lambda ended: call(_BaseOffset(ended)))
 
 
 def _ensure_fits(batch: bytearray, config: LogConfig) -> None:

@@ -124,7 +124,9 @@ def _write(entry: _QueuedAppend[P, R]) -> None:
         # Without the frames, which refer to the entry and with it to the records.
         entry.done.set_exception(error.with_traceback(None))
     else:
-        written.add_done_callback(lambda _: _copy(written, entry.done))
+        # A future keeps its callbacks: this one must not refer to it, or to the records.
+        done = entry.done
+        written.add_done_callback(lambda ended: _copy(ended, done))
 
 
 def _copy(source: Pending[R], target: Future[R]) -> None:

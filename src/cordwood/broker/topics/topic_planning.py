@@ -75,7 +75,7 @@ class TopicPlanner:
             texts = self._configs.plan_replacement(topic_resource(new.name), new.configs)
             replicas = plan_replicas(new, self._image, defaults=self._defaults, random=self._random)
         except KafkaError as error:
-            return error
+            return error.with_traceback(None)  # its frames refer to the list of the results
         topic = TopicImage.new(new.name, make_uuid(self._random), replicas=replicas)
         return PlannedTopic(topic, texts)
 
@@ -93,6 +93,6 @@ class TopicPlanner:
                 random=self._random,
             )
         except KafkaError as error:
-            return error
+            return error.with_traceback(None)  # its frames refer to the list of the results
         added = TopicImage.new(topic.name, topic.topic_id, replicas=replicas)
         return replace(topic, partitions=(*topic.partitions, *added.partitions))

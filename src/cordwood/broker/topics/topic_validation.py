@@ -69,7 +69,7 @@ def missing_topic(name: str) -> InvalidTopicError | UnknownTopicOrPartitionError
     try:
         check_name(name)
     except InvalidTopicError as error:
-        return error
+        return error.with_traceback(None)  # its frames refer to the list of the results
     return UnknownTopicOrPartitionError()
 
 

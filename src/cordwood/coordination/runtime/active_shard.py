@@ -313,8 +313,8 @@ class ActiveShard(Generic[S]):
         if pending.done():
             self._complete(append, pending)
             return
-        complete = partial(self._complete, append, pending)
-        pending.add_done_callback(lambda _: self._ports.call_soon(complete))
+        complete = partial(self._complete, append)  # a future keeps its callbacks: not the future
+        pending.add_done_callback(lambda ended: self._ports.call_soon(partial(complete, ended)))
 
     def _complete(self, append: DeferredAppend, pending: Pending[int]) -> None:
         if self._is_over:

@@ -64,13 +64,13 @@ class LongEvents:
         """Pause the shard, and run the rest of an outcome; `end` gets the whole on the loop."""
         self.is_paused = self.is_computing = True
 
-        def ended() -> None:
+        def finish(prepared: Pending[PreparedOutcome]) -> None:
             self.is_computing = False
-            end(pending)
+            end(prepared)
 
         prepare = partial(_prepared, outcome, self._log)
         pending = self._ports.worker.submit(prepare, lane=Lane.COMPUTE)
-        pending.add_done_callback(lambda _: self._ports.call_soon(ended))
+        pending.add_done_callback(lambda ended: self._ports.call_soon(partial(finish, ended)))
 
     def replay(self, outcome: Outcome, offset: int, *, end: Callable[[], object]) -> None:
         """Replay the records of an outcome in turns of the loop, then call `end`."""

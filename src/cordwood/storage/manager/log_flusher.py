@@ -95,9 +95,8 @@ class LogFlusher:
                 return
             self._running[log] = running
             call_soon = self._manager.options.call_soon
-            running.pending.add_done_callback(
-                lambda _: call_soon(lambda: self._finish(log, running))
-            )
+            # A future keeps its callbacks: they must not refer to it, or it would never be freed.
+            running.pending.add_done_callback(lambda _: call_soon(lambda: self._finish(log)))
 
     def _submit(self, log: Log, requests: list[_Request]) -> _RunningJob | None:
         """Submit the next job of a log; return None if there is nothing to do."""
@@ -121,8 +120,9 @@ class LogFlusher:
                 return save
             return log.snapshot_files.begin_save() or log.begin_flush()
 
-    def _finish(self, log: Log, running: _RunningJob) -> None:
-        """Complete the requests of a finished job, and start the next one."""
+    def _finish(self, log: Log) -> None:
+        """Complete the requests of a log's finished job, and start the next one."""
+        running = self._running[log]
         log.changes.epoch_save = None
         try:
             failure = self._take_result(log, running)

@@ -103,7 +103,7 @@ class MaintenanceTasks:
     def _apply_retention(self, log: Log) -> None:
         if not log.config.is_compacted:
             end = apply_retention(self._manager, log)
-            end.add_done_callback(lambda _: self._report(log, end.exception()))
+            end.add_done_callback(lambda ended: self._report(log, ended.exception()))
 
     def _report(self, log: Log, error: BaseException | None) -> None:
         if error is not None:

@@ -76,7 +76,7 @@ class TimestampLookups:
         )
         self._running += 1
         pending.add_done_callback(
-            lambda _: call_soon(partial(self._ended, queued, lookup, pending))
+            lambda ended: call_soon(partial(self._ended, queued, lookup, ended))
         )
 
     def _ended(

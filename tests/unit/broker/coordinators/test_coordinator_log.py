@@ -1,5 +1,6 @@
 """Tests of a partition of an internal topic, for its coordinator."""
 
+import weakref
 from concurrent.futures import Future
 
 import pytest
@@ -112,3 +113,14 @@ def test_base_offset_of_an_append_that_waits_comes_with_its_result() -> None:
     pending.set_result(PartitionAppendResult(AppendResult(5, 6), 0))
 
     assert (before, found.done(), found.exception(), seen) == (False, True, None, [5])
+
+
+def test_append_that_waits_is_freed_without_a_garbage_collection() -> None:
+    pending = Future[PartitionAppendResult]()
+    gone = weakref.ref(pending)
+    base_offset(pending).add_done_callback(lambda _: None)
+
+    pending.set_result(PartitionAppendResult(AppendResult(5, 6), 0))
+    del pending
+
+    assert gone() is None

@@ -1,5 +1,6 @@
 """Tests of the queue of one partition's appends."""
 
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -177,3 +178,15 @@ def test_appends_fail_once_when_their_files_end_the_leadership() -> None:
 
     assert [type(each.exception()) for each in (one, two)] == [NotLeaderOrFollowerError] * 2
     assert (scene.written, len(scene.queue)) == ([], 0)
+
+
+def test_write_that_has_ended_is_freed_without_a_garbage_collection() -> None:
+    scene, written = Scene(), [Future[str]()]
+    is_there = weakref.ref(written[0])
+    done = scene.queue.add(Completed("a"), lambda _: written[0])
+    scene.turn()
+
+    written.pop().set_result("offset of a")
+
+    assert done.result() == "offset of a"
+    assert is_there() is None

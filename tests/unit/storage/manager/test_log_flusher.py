@@ -1,6 +1,7 @@
 """Logs are flushed on the worker; a request is done only when its records are durable."""
 
 import errno
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
@@ -61,6 +62,15 @@ def test_flush_is_done_when_the_worker_has_done_it(harness: LogFlusherHarness) -
     assert before == (False, 0)
     assert pending.done()
     assert harness.recovery_point == 2
+
+
+def test_flush_that_has_ended_is_freed_without_a_garbage_collection(
+    harness: LogFlusherHarness,
+) -> None:
+    pending = weakref.ref(harness.flush())
+    harness.worker.go_on()
+
+    assert pending() is None
 
 
 def test_flush_reports_its_duration(harness: LogFlusherHarness) -> None:
