@@ -7,6 +7,7 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
@@ -32,6 +33,26 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(100):
     bytearray(1 << 20), bytearray(1 << 20)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+#: A thread frees many small buffers that the main thread has allocated, and the other way round.
+TRIMMED: Final = """
+import threading
+from cordwood.broker.process.freed_memory import system_memory
+from cordwood.broker.process.process_tuning import keep_freed_memory
+assert keep_freed_memory()
+memory = system_memory()
+assert memory is not None
+before = memory.resident_bytes()
+def allocate():
+    buffers.extend(bytearray(b"x" * 10_000) for _ in range(5_000))
+buffers = []
+thread = threading.Thread(target=allocate)
+thread.start()
+thread.join()
+buffers.clear()
+memory.trim()
+print(memory.resident_bytes() - before)
 """
 
 
@@ -119,6 +140,15 @@ def test_large_buffers_are_not_mapped_again_each_time() -> None:
     )
 
     assert int(done.stdout) < 100 * 256
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
+def test_memory_of_another_thread_is_returned_by_a_trim() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TRIMMED], check=True, capture_output=True, text=True
+    )
+
+    assert int(done.stdout) < 10 << 20
 
 
 def test_other_c_libraries_are_not_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
