@@ -64,4 +64,4 @@ class ConsumerGroupShardState:
 
     def metadata_hash(self, subscriptions: Subscriptions) -> int:
         """Return the hash of all topics of a group."""
-        return self.hashes.of_group(subscriptions.topic_names(), self.view)
+        return self.hashes.of_group(subscriptions.topic_names(self.view.names()), self.view)

@@ -72,7 +72,9 @@ def assign_targets(
     if change.before is not None and change.before.member_id != change.after.member_id:
         members.pop(change.before.member_id, None)
     subscriptions = change.subscriptions
-    topics = {each.name: each for each in existing_topics(subscriptions.topic_names(), view)}
+    topics = {
+        each.name: each for each in existing_topics(subscriptions.topic_names(view.names()), view)
+    }
     topic_ids = _TopicIds(topics)
     spec = GroupSpec(
         members={

@@ -5,7 +5,7 @@ that were not resolved yet match no topic.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cordwood.coordination.groups.consumer.group.consumer_group_member import ConsumerGroupMember
@@ -63,9 +63,13 @@ class Subscriptions:
             found.resolved.pop(regex, None)
         return found
 
-    def topic_names(self) -> set[str]:
-        """Return all subscribed topics, which may not exist."""
-        return {*self.names, *(each for of in self.resolved.values() for each in of.topics)}
+    def topic_names(self, known: Collection[str]) -> set[str]:
+        """Return those of the known topics that are subscribed.
+
+        The members' names, of topics that may not exist, are often far more than the known ones.
+        """
+        subscribed = (self.names.keys(), *(each.topics for each in self.resolved.values()))
+        return {name for names in subscribed for name in _common(names, known)}
 
     def is_subscribed(self, topic: str) -> bool:
         """Return whether a member subscribes a topic."""
@@ -94,6 +98,12 @@ class Subscriptions:
 def _have_no_common_topic(resolved: Mapping[str, ResolvedRegularExpression]) -> bool:
     matched = Counter(each for of in resolved.values() for each in of.topics)
     return all(count == 1 for count in matched.values())
+
+
+def _common(first: Collection[str], second: Collection[str]) -> Iterator[str]:
+    """Yield what two collections have in common, at the cost of the smaller one."""
+    smaller, larger = sorted((first, second), key=len)
+    return (each for each in smaller if each in larger)
 
 
 def _discard(counts: Counter[str], keys: Iterable[str]) -> None:

@@ -8,6 +8,8 @@ from cordwood.coordination.groups.consumer.group.subscriptions import (
     Subscriptions,
 )
 
+KNOWN = frozenset({"a", "b", "b1", "c"})
+
 
 def subscriber(*names: str, regex: str = "") -> ConsumerGroupMember:
     return ConsumerGroupMember(member_id="m", topic_names=names, topic_regex=regex)
@@ -31,7 +33,7 @@ def test_topic_is_subscribed_until_its_last_subscriber_leaves() -> None:
     assert found.is_subscribed("a")
 
     found.change((subscriber("a", "b"),), ())
-    assert found.topic_names() == set()
+    assert found.topic_names(KNOWN) == set()
 
 
 def test_regular_expression_subscribes_the_topics_that_it_matches() -> None:
@@ -41,7 +43,7 @@ def test_regular_expression_subscribes_the_topics_that_it_matches() -> None:
     found.resolved["b.*"] = matching("b1")
 
     assert found.is_subscribed("b1")
-    assert found.topic_names() == {"a", "b1"}
+    assert found.topic_names(KNOWN) == {"a", "b1"}
     assert found.of_member(subscriber("a", regex="b.*")) == {"a", "b1"}
     assert found.of_member(subscriber(regex="c")) == frozenset()
 
@@ -53,8 +55,8 @@ def test_change_leaves_the_subscriptions_as_they_are() -> None:
 
     after = found.after((member,), (subscriber("c"),))
 
-    assert after.topic_names() == {"c"}
-    assert found.topic_names() == {"a", "b1"}
+    assert after.topic_names(KNOWN) == {"c"}
+    assert found.topic_names(KNOWN) == {"a", "b1"}
 
 
 def test_regular_expression_of_another_member_keeps_its_topics() -> None:
@@ -62,7 +64,7 @@ def test_regular_expression_of_another_member_keeps_its_topics() -> None:
     found = subscriptions(member, member)
     found.resolved["b.*"] = matching("b1")
 
-    assert found.after((member,)).topic_names() == {"b1"}
+    assert found.after((member,)).topic_names(KNOWN) == {"b1"}
 
 
 def test_unknown_member_is_discarded_without_effect() -> None:
@@ -70,7 +72,7 @@ def test_unknown_member_is_discarded_without_effect() -> None:
 
     found.change((subscriber("z", regex="y"),), ())
 
-    assert found.topic_names() == {"a"}
+    assert found.topic_names(KNOWN) == {"a"}
 
 
 def test_group_is_homogeneous_when_all_members_name_the_same_topics() -> None:
@@ -105,3 +107,19 @@ def test_unchanged_names_are_not_counted_again() -> None:
 
     assert found.names == {"a": 7}
     assert found.regexes == {"d": 1}
+
+
+def test_topics_that_do_not_exist_cost_nothing() -> None:
+    found = subscriptions(subscriber("a", *(f"unknown-{number}" for number in range(1_000))))
+
+    class Known(frozenset[str]):
+        """Some topics, which each count a look at them."""
+
+        looks = 0
+
+        def __contains__(self, name: object) -> bool:
+            Known.looks += 1
+            return super().__contains__(name)
+
+    assert found.topic_names(Known({"a", "b"})) == {"a"}
+    assert Known.looks == 0
