@@ -26,6 +26,7 @@ from cordwood.client.network.coordinator_call import (
     CoordinatorKey,
     call_coordinator,
     coordinator_of,
+    while_markers_are_written,
 )
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success, error_of
@@ -148,7 +149,8 @@ class GroupAdministration:
             )
             return committed_of(response, group_id)
 
-        return await self._call_group_coordinator(group_id, attempt)
+        patient = while_markers_are_written(self._started(), attempt)
+        return await self._call_group_coordinator(group_id, patient)
 
     async def alter_group_offsets(
         self, group_id: str, offsets: Mapping[tuple[str, int], int | GroupOffset]

@@ -29,6 +29,7 @@ from cordwood.client.network.coordinator_call import (
     CoordinatorKey,
     call_coordinator,
     coordinator_of,
+    while_markers_are_written,
 )
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success
@@ -39,7 +40,7 @@ from cordwood.client.producer.transaction_requests import (
 )
 from cordwood.client.topic_partitions import by_topic, partitions_of
 from cordwood.client.transaction_handle import TransactionHandle
-from cordwood.core.errors import ConcurrentTransactionsError, UnsupportedVersionError
+from cordwood.core.errors import UnsupportedVersionError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.add_offsets_to_txn import (
     AddOffsetsToTxnRequest,
@@ -78,8 +79,6 @@ TRANSACTION_VERSION: Final = "transaction.version"
 _BUMPS_EPOCHS: Final = 2
 _LAST_WITHOUT_BUMP: Final = 4
 _FILTERS: Final = (("min_duration_ms", 1), ("pattern", 2))
-#: A coordinator answers CONCURRENT_TRANSACTIONS while it writes markers, which takes this long.
-_MARKERS_MS: Final = 20
 #: A fencing producer writes nothing, so its transaction timeout never matters.
 _FENCING_TIMEOUT_MS: Final = 1
 
@@ -263,7 +262,9 @@ class TransactionAdministration:
                     code, subject=f"{_shown(handle)}, group {group_id!r}, {partition}"
                 )
 
-        await call_coordinator(client, CoordinatorKey(GROUP, group_id), self._patient(attempt))
+        await call_coordinator(
+            client, CoordinatorKey(GROUP, group_id), while_markers_are_written(client, attempt)
+        )
 
     async def end_transaction(
         self, handle: TransactionHandle, *, commit: bool
@@ -345,20 +346,8 @@ class TransactionAdministration:
         self, transactional_id: str, attempt: CoordinatorAttempt[T]
     ) -> T:
         key = CoordinatorKey(TRANSACTION, transactional_id)
-        return await call_coordinator(self._started(), key, self._patient(attempt))
-
-    def _patient(self, attempt: CoordinatorAttempt[T]) -> CoordinatorAttempt[T]:
-        """Return an attempt that waits shortly while markers of a transaction are written."""
-        client = self._started()
-
-        async def patient(connection: BrokerConnection) -> T:
-            while True:
-                try:
-                    return await attempt(connection)
-                except ConcurrentTransactionsError:
-                    await client.runtime.sleep_ms(_MARKERS_MS)
-
-        return patient
+        patient = while_markers_are_written(self._started(), attempt)
+        return await call_coordinator(self._started(), key, patient)
 
 
 def _shown(handle: TransactionHandle) -> str:

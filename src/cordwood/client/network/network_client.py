@@ -96,6 +96,8 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
         self.runtime = runtime
         self.cluster, self.tasks = Cluster(), OwnedTasks()
         self.rejected: set[tuple[str, int]] = set()
+        #: Node ids of the coordinators of groups and transactional ids (`coordinator_call`).
+        self.coordinators: dict[tuple[int, str], int] = {}
         self.on_change: Callable[[], object] = _ignore_change
         self.tls = tls
         self._bootstrap = [_broker_at(each) for each in settings.bootstrap_servers]

@@ -16,6 +16,7 @@ from cordwood.client.network.coordinator_call import (
     CoordinatorAttempt,
     CoordinatorKey,
     call_coordinator,
+    while_markers_are_written,
 )
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.producer.partition_queue import ProducerIdentity
@@ -28,7 +29,6 @@ from cordwood.client.producer.transaction_requests import (
     offset_commit_request,
 )
 from cordwood.client.settings import ProducerSettings
-from cordwood.core.errors import ConcurrentTransactionsError
 from cordwood.core.types import TopicPartition
 from cordwood.protocol.messages.add_offsets_to_txn import (
     AddOffsetsToTxnRequest,
@@ -48,7 +48,6 @@ T = TypeVar("T")
 _FEATURE: Final = "transaction.version"
 _LAST_EXPLICIT: Final = 4
 _LAST_OF_CLIENTS: Final = 3
-_MARKERS_MS: Final = 20
 
 
 class CoordinatorRequests:
@@ -168,17 +167,9 @@ class CoordinatorRequests:
 
     async def _call(self, attempt: CoordinatorAttempt[T], key: CoordinatorKey | None = None) -> T:
         """Call a coordinator; retry soon while it writes the markers of the last transaction."""
-
-        async def patient(connection: BrokerConnection) -> T:
-            while True:
-                try:
-                    return await attempt(connection)
-                except ConcurrentTransactionsError:
-                    await self._client.runtime.sleep_ms(_MARKERS_MS)
-
         return await call_coordinator(
             self._client,
             key or CoordinatorKey(TRANSACTION, self._manager.transactional_id),
-            patient,
+            while_markers_are_written(self._client, attempt),
             timeout_ms=self._settings.max_block_ms,
         )

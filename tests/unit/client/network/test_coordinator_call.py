@@ -1,21 +1,26 @@
-"""Calls to a coordinator are retried with a lookup each."""
+"""A coordinator is looked up once, and again after an error."""
 
 import pytest
 
+from cordwood.client.network import coordinator_call
 from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.coordinator_call import (
     GROUP,
     TRANSACTION,
     CoordinatorKey,
     call_coordinator,
+    while_markers_are_written,
 )
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.runtime import system_runtime
 from cordwood.client.settings import ClientSettings
 from cordwood.core.errors import (
+    ConcurrentTransactionsError,
     CoordinatorNotAvailableError,
     GroupAuthorizationFailedError,
+    KafkaError,
     NotCoordinatorError,
+    UnstableOffsetCommitError,
 )
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest
 from cordwood.protocol.messages.find_coordinator import (
@@ -39,7 +44,52 @@ async def address(connection: BrokerConnection) -> str:
     return str(connection.address)
 
 
-def test_coordinator_is_looked_up_again_for_each_attempt() -> None:
+def test_coordinator_is_looked_up_once_for_several_calls() -> None:
+    async def scene() -> None:
+        async with broker() as fake:
+            coordinates(fake)
+            client = client_of(fake)
+            for _ in range(3):
+                assert await call_coordinator(client, KEY, address) == fake.address
+            assert len(fake.requests(FindCoordinatorRequest)) == 1
+            await client.close()
+
+    run(scene())
+
+
+def test_coordinator_is_looked_up_again_after_an_error_that_is_not_retried() -> None:
+    async def refused(_: BrokerConnection) -> str:
+        raise GroupAuthorizationFailedError("not allowed")
+
+    async def scene() -> None:
+        async with broker() as fake:
+            coordinates(fake)
+            client = client_of(fake)
+            with pytest.raises(GroupAuthorizationFailedError):
+                await call_coordinator(client, KEY, refused)
+            await call_coordinator(client, KEY, address)
+            assert len(fake.requests(FindCoordinatorRequest)) == 2
+            await client.close()
+
+    run(scene())
+
+
+def test_number_of_kept_coordinators_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinator_call, "_MOST_KEPT", 2)
+
+    async def scene() -> None:
+        async with broker() as fake:
+            coordinates(fake)
+            client = client_of(fake)
+            for name in "abc":
+                await call_coordinator(client, CoordinatorKey(GROUP, name), address)
+            assert client.coordinators == {(GROUP, "c"): NODE}
+            await client.close()
+
+    run(scene())
+
+
+def test_coordinator_is_looked_up_again_for_a_retry() -> None:
     errors = [NotCoordinatorError("moved")]
 
     async def attempt(connection: BrokerConnection) -> str:
@@ -53,6 +103,46 @@ def test_coordinator_is_looked_up_again_for_each_attempt() -> None:
             client = client_of(fake)
             assert await call_coordinator(client, KEY, attempt) == fake.address
             assert len(fake.requests(FindCoordinatorRequest)) == 2
+            await client.close()
+
+    run(scene())
+
+
+def test_attempt_is_repeated_without_a_lookup_while_markers_are_written() -> None:
+    errors: list[KafkaError] = [ConcurrentTransactionsError("c"), UnstableOffsetCommitError("u")]
+
+    async def attempt(connection: BrokerConnection) -> str:
+        if errors:
+            raise errors.pop()
+        return await address(connection)
+
+    async def scene() -> None:
+        async with broker() as fake:
+            coordinates(fake)
+            client = client_of(fake)
+            patient = while_markers_are_written(client, attempt)
+            assert await call_coordinator(client, KEY, patient) == fake.address
+            assert len(fake.requests(FindCoordinatorRequest)) == 1
+            await client.close()
+
+    run(scene())
+
+
+def test_markers_that_are_never_written_are_the_error_of_the_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(coordinator_call, "_PAUSES_MS", (1, 1))
+
+    async def attempt(_: BrokerConnection) -> str:
+        raise UnstableOffsetCommitError("group 'g', t-0")
+
+    async def scene() -> None:
+        async with broker() as fake:
+            fake.script(FindCoordinatorRequest, *[lambda _: found()] * 200)
+            client = client_of(fake, timeout_ms=30)
+            patient = while_markers_are_written(client, attempt)
+            with pytest.raises(UnstableOffsetCommitError, match="t-0"):
+                await call_coordinator(client, KEY, patient)
             await client.close()
 
     run(scene())
