@@ -131,7 +131,11 @@ class Producer(Generic[K, V]):
     # Transactions.
 
     async def init(self) -> None:
-        """Fence other producers with this transactional id; `begin` does it if it is not done."""
+        """Fence other producers with this transactional id; `begin` does it if it is not done.
+
+        A detached producer can be initialized again. That aborts its detached transaction if it is
+        still open.
+        """
         await self._transactions.initialize()
 
     async def begin(self) -> None:
@@ -161,7 +165,8 @@ class Producer(Generic[K, V]):
     async def detach(self) -> TransactionHandle:
         """Leave the open transaction to another process, which ends it with the returned handle.
 
-        All records are acknowledged first. This producer can only be closed afterwards.
+        All records are acknowledged first. This producer can only be closed afterwards, or
+        initialized again.
         """
         return await self._transactions.detach()
 

@@ -1,9 +1,9 @@
 """States of a transactional producer (Java: `TransactionManager`).
 
     uninitialized ─ init ─► ready ─ begin ─► in transaction ─ commit, abort ─► ending ─► ready
-                                                   │  ▲ error                    │
-                                     detach ◄──────┤  └► abortable ─ abort ──────┤
-                                     (final)       └──────► fatal (final) ◄──────┘
+          ▲                                        │  ▲ error                    │
+          └────── init ─ detached ◄─ detach ───────┤  └► abortable ─ abort ──────┤
+                                                   └──────► fatal (final) ◄──────┘
 
 Decisions only: the caller sends the requests. With transaction version 2 (KIP-890) brokers add
 partitions by themselves, and each end gives the next epoch. Before, the producer adds partitions
@@ -59,7 +59,7 @@ _REMEDIES: Final = {
     ProducerState.COMMITTING: "call `commit` again until it succeeds",
     ProducerState.ABORTING: "call `abort` again until it succeeds",
     ProducerState.FATAL: "close this producer and create another one",
-    ProducerState.DETACHED: "end it with `Admin.end_transaction`, and create another producer",
+    ProducerState.DETACHED: "end it with `Admin.end_transaction`, then call `init`",
 }
 
 
@@ -96,6 +96,11 @@ class TransactionManager:
     def is_sending(self) -> bool:
         """Whether batches may be sent."""
         return self.state in {ProducerState.IN_TRANSACTION, ProducerState.COMMITTING}
+
+    def take_up(self) -> None:
+        """Let a detached producer be initialized again; it fences as a new one does."""
+        if self.state is ProducerState.DETACHED:
+            self.state, self.identity = ProducerState.UNINITIALIZED, None
 
     def initialize(self, identity: ProducerIdentity, version: int) -> None:
         """Adopt the identity of InitProducerId, and the cluster's transaction version."""
@@ -176,7 +181,7 @@ class TransactionManager:
         return is_new
 
     def detach(self) -> TransactionHandle:
-        """Leave the open transaction to another process; the producer can only be closed."""
+        """Leave the open transaction to another process."""
         self._require(ProducerState.IN_TRANSACTION)
         if not self._is_begun:
             raise InvalidTxnStateError(

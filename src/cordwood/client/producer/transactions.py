@@ -37,7 +37,14 @@ class Transactions:
         sender.add_partitions = self._requests.add_partitions
 
     async def initialize(self) -> None:
-        """Fence other producers with the id, and end their transaction; do nothing if done."""
+        """Fence other producers with the id, and end their transaction; do nothing if done.
+
+        A detached producer does it again.
+        """
+        self._manager.take_up()
+        await self._initialize()
+
+    async def _initialize(self) -> None:
         if self._manager.state is ProducerState.UNINITIALIZED:
             identity, version = await self._requests.request_identity()
             self._manager.initialize(identity, version)
@@ -45,7 +52,7 @@ class Transactions:
 
     async def begin(self) -> None:
         """Begin a transaction."""
-        await self.initialize()
+        await self._initialize()
         self._manager.begin()
 
     async def send_offsets(

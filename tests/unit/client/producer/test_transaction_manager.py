@@ -71,6 +71,24 @@ def test_detached_handle_names_the_protocol() -> None:
         manager.ensure_open()
 
 
+def test_detached_producer_can_be_initialized_as_a_new_one() -> None:
+    manager = begun(2)
+    manager.use(P0)
+    manager.detach()
+
+    manager.take_up()
+
+    assert (manager.state, manager.identity) == (ProducerState.UNINITIALIZED, None)
+
+
+def test_open_transaction_is_not_taken_up() -> None:
+    manager = begun(2)
+
+    manager.take_up()
+
+    assert manager.state is ProducerState.IN_TRANSACTION
+
+
 def test_detach_needs_a_record() -> None:
     with pytest.raises(InvalidTxnStateError, match="send a record first"):
         begun(2).detach()

@@ -149,6 +149,19 @@ def _slots(data: bytes, at: int, producer_id: int) -> Iterator[SlotRecord]:
         raise ValueError("bytes follow the last slot")
 
 
+def count_parts(record: IntentRecord) -> int:
+    """Return the number of partitions that a record uses."""
+    return -(-len(record.to_bytes()) // _PART_BYTES)
+
+
+def parts_in(metadata: Mapping[int, str]) -> int:
+    """Return the number of partitions that the first part names; 1 if that is not a part."""
+    try:
+        return _parse_part(metadata[0]).parts
+    except (BytesError, IndexError, KeyError, ValueError):
+        return 1
+
+
 def split_record(record: IntentRecord, *, partitions: int) -> list[str]:
     """Return the metadata of the first partitions of the record's topic."""
     data = record.to_bytes()

@@ -6,7 +6,12 @@ from cordwood.client.group_offset import GroupOffset
 from cordwood.client.transaction_handle import TransactionHandle
 from cordwood.core.errors import SparkError
 from cordwood.core.types import TopicPartition
-from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, join_record, split_record
+from cordwood.spark.sink.exactly_once.intent_record import (
+    IntentRecord,
+    count_parts,
+    join_record,
+    split_record,
+)
 from cordwood.spark.sink.exactly_once.sink_names import SinkNames
 from cordwood.spark.sink.exactly_once.sink_requests import (
     CountPartitions,
@@ -33,7 +38,7 @@ def write_record(
     The record is decided when the transaction is committed. Then the stable record is read back: no
     transaction of a task is committed while a reader could still see the former record.
     """
-    partitions = yield from ask(CountPartitions())
+    partitions = yield from ask(CountPartitions(count_parts(record)))
     parts = tuple(split_record(record, partitions=partitions))
     yield from ask(WriteRecord(driver, names.group, record.batch, parts))
     answers = yield from ask(End((driver,), commit=True))

@@ -24,6 +24,7 @@ from cordwood.core.errors import (
     UnsupportedVersionError,
 )
 from cordwood.core.ports import Clock
+from cordwood.spark.sink.exactly_once.intent_record import parts_in
 from cordwood.spark.sink.exactly_once.record_access import only_topic
 from cordwood.spark.sink.exactly_once.sink_requests import (
     ONGOING,
@@ -60,6 +61,8 @@ class RequestRunner:
         self._clock = clock
         #: The record's topic; without one, that of the group's offsets.
         self._topic = record_topic
+        #: The number of its partitions; 0 before it is known. Partitions are only ever added.
+        self._partitions = 0
         self._answers: Mapping[type, Callable[[SinkRequest[object]], Awaitable[object]]] = {
             Fence: self._fence,
             ReadRecord: self._read_record,
@@ -99,16 +102,22 @@ class RequestRunner:
         if self._topic is None:
             return await self._find_record(request.group)
         try:
-            count = await self._count_partitions()
+            count = await self._known_partitions(1)
         except UnknownTopicOrPartitionError:
             count = 0  # the first batch creates the topic
-        # Kafka answers for all partitions of a group only with those that have an offset. So a
-        # first offset that is not stable yet would be missing, instead of being waited for.
-        found = await self._admin.list_group_offsets(
-            request.group, [(self._topic, number) for number in range(count)], require_stable=True
-        )
+        found = await self._fetch_record(request.group, self._topic, partitions=count)
         if not found:
             await self._ensure_unkeyed(request.group, self._topic)
+        if parts_in(found) > max(count, 1):  # another process uses partitions that were added
+            count = await self._known_partitions(parts_in(found))
+            found = await self._fetch_record(request.group, self._topic, partitions=count)
+        return found
+
+    async def _fetch_record(self, group: str, topic: str, *, partitions: int) -> dict[int, str]:
+        # Kafka answers for all partitions of a group only with those that have an offset. So a
+        # first offset that is not stable yet would be missing, instead of being waited for.
+        wanted = [(topic, number) for number in range(partitions)]
+        found = await self._admin.list_group_offsets(group, wanted, require_stable=True)
         return {each.partition: offset.metadata for each, offset in found.items()}
 
     async def _ensure_unkeyed(self, group: str, topic: str) -> None:
@@ -183,10 +192,16 @@ class RequestRunner:
             return Ended(_RESULTS[type(error)], handle)
         return Ended(EndResult.ENDED, after)
 
-    async def _count_partitions(self, _: SinkRequest[object] | None = None) -> int:
-        """Return the present number: a record of another process may use partitions just added."""
-        (topic,) = await self._admin.describe_topics([self._known_topic()])
-        return len(topic.partitions)
+    async def _count_partitions(self, request: SinkRequest[object]) -> int:
+        assert isinstance(request, CountPartitions)
+        return await self._known_partitions(request.wanted)
+
+    async def _known_partitions(self, wanted: int) -> int:
+        """Return the number of partitions, read if fewer than `wanted` are known."""
+        if self._partitions < wanted:
+            (topic,) = await self._admin.describe_topics([self._known_topic()])
+            self._partitions = len(topic.partitions)
+        return self._partitions
 
     def _known_topic(self) -> str:
         assert self._topic is not None, "a record is replaced only where it was found"

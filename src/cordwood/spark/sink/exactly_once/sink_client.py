@@ -4,6 +4,7 @@ Spark calls the sink in two processes, one before the tasks of a batch and one a
 both again for the next batch. Their clients and memories are kept, but nothing depends on them.
 """
 
+import gc
 import os
 from collections.abc import Mapping
 from typing import Final, TypeVar, cast
@@ -77,6 +78,9 @@ def sink_client(config: Mapping[str, str], *, sink: str, record_topic: str | Non
     key = (os.getpid(), tuple(sorted(config.items())), sink, record_topic)
     if key not in _CLIENTS:
         _CLIENTS[key] = SinkClient(config, record_topic=record_topic)
+        # PySpark collects all garbage of its processes after each call. What is loaded stays.
+        gc.collect()
+        gc.freeze()
     return _CLIENTS[key]
 
 

@@ -133,7 +133,12 @@ class End(SinkRequest[Mapping[TransactionHandle, Ended]]):
 
 @dataclass(frozen=True, slots=True)
 class CountPartitions(SinkRequest[int]):
-    """Return the number of partitions of the record's topic."""
+    """Return the number of partitions of the record's topic.
+
+    A number that is known and at least `wanted` is not read again.
+    """
+
+    wanted: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,19 @@
 """The transaction of a write task: its requests, performed by a producer.
 
 The transaction begins with the first row, so a task without rows leaves none. An error, also of
-the task that reads the rows, aborts it; a process that dies leaves it to the driver.
+the task that reads the rows, aborts it; a process that dies leaves it to the driver. The producer
+of a successful task is kept for a later one (`kept_producers`).
 """
 
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 import pyarrow as pa
 
-from cordwood.client.blocking import Producer
 from cordwood.client.transaction_handle import TransactionHandle
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Clock
 from cordwood.records import kernels
+from cordwood.spark.sink.exactly_once.kept_producers import SinkProducer, kept_producers
 from cordwood.spark.sink.exactly_once.sink_requests import Now, SinkRequest, Steps
 from cordwood.spark.sink.exactly_once.task_write import BeginRows, LeaveOpen, SendRows
 from cordwood.spark.sink.row_digest import digest_of
@@ -35,8 +36,11 @@ class TaskTransaction:
     def __init__(self, options: SinkOptions, clock: Clock) -> None:
         self._options = options
         self._clock = clock
-        self._producer: Producer[bytes, bytes] | None = None
+        self._config: dict[str, str] = {}
+        self._producer: SinkProducer | None = None
         self._rows: RowProducer | None = None
+        #: Whether the task has ended its part.
+        self._is_left = False
 
     def __enter__(self) -> Self:
         return self
@@ -47,9 +51,14 @@ class TaskTransaction:
         error: BaseException | None,
         trace: "TracebackType | None",
     ) -> None:
-        """Close the producer, which aborts a transaction that is not left open."""
-        if self._producer is not None:
-            self._producer.close()
+        """Keep the producer; after an error close it, which aborts its transaction."""
+        producer, self._producer = self._producer, None
+        if producer is None:
+            return
+        if error is None and self._is_left:
+            kept_producers().keep(self._config, producer)
+        else:
+            producer.close()
 
     def run(self, steps: Steps[R]) -> R:
         """Run the steps of a task, and return their result."""
@@ -79,12 +88,12 @@ class TaskTransaction:
         raise AssertionError(f"a task has no request {request}")
 
     def _open(self, request: BeginRows) -> None:
-        config = {
+        self._config = {
             **self._options.producer,
             _ID: request.transactional_id,
             _TIMEOUT: str(request.timeout_ms),
         }
-        self._producer = Producer[bytes, bytes].from_config(config)
+        self._producer = kept_producers().take(self._config)
         self._rows = RowProducer(self._producer, self._options, clock=self._clock)
         self._rows.has_digest = True
 
@@ -94,12 +103,14 @@ class TaskTransaction:
         if not batch.num_rows:
             return 0, 0
         if not self._rows.count:
+            self._producer.init()
             self._producer.begin()
         before = self._rows.digest
         self._rows.send(batch)
         return batch.num_rows, self._rows.digest - before
 
     def _leave_open(self) -> TransactionHandle | None:
+        self._is_left = True
         if self._producer is None or self._rows is None or not self._rows.count:
             return None
         self._rows.finish()

@@ -23,6 +23,7 @@ from cordwood.spark.sink.exactly_once.exactly_once_writer import (
     make_job_writer,
     make_stream_writer,
 )
+from cordwood.spark.sink.exactly_once.kept_producers import kept_producers
 from cordwood.spark.sink.exactly_once.sink_client import close_clients
 from cordwood.spark.sink.sink_options import SinkOptions, parse_sink_options
 from cordwood.testing.kafka_fixture import Kafka
@@ -105,6 +106,7 @@ def sink(kafka: Kafka, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Itera
     made = Sink(kafka, monkeypatch, tmp_path)
     yield made
     close_clients()
+    kept_producers().close()
 
 
 def test_rows_are_visible_after_the_commit(sink: Sink) -> None:
