@@ -1,12 +1,16 @@
 """Offsets of a stream, as the checkpoint stores them (spark-sql-kafka: `KafkaSourceOffset`).
 
-    {"@cordwood": {"ids": {"orders": "kX1…"}, "start": {"orders": {"0": 20}}}, "orders": {"0": 23}}
-     ▲             ▲                          ▲                                 ▲
-     reserved      topic ids                  start of batch 0                  next offset to read
+    {"@cordwood": {"epochs": {"orders": {"0": 4}},   leader epochs of the ends
+                   "ids": {"orders": "kX1…"},        topic ids
+                   "start": {"orders": {"0": 20}}},  where the batch begins
+     "orders": {"0": 23}}                            next offset to read
 
 Topics and partitions have spark-sql-kafka's form, so the JSON of its checkpoints is an offset here.
-The name `@cordwood` is not a legal topic name. Only the end of batch 0 has `start`: Spark does not
-store the initial offset of a Python source. Every end has the ids of the topics that have one.
+The name `@cordwood` is not a legal topic name. The end of batch 0 has the whole `start`: Spark does
+not store the initial offset of a Python source. A later end has the starts of the partitions that
+do not begin at the end before it, because their logs were truncated (`log_truncations`). Every end
+has the ids of the topics that have one, and the latest leader epochs of the partitions that have
+one. An end without epochs is one of spark-sql-kafka, or of a log without leader epochs.
 
 A partition that a stream discovers later begins at offset 0, so no end stores first offsets.
 
@@ -25,22 +29,30 @@ from cordwood.spark.source.source_options import Offsets
 
 #: The key of everything that spark-sql-kafka does not store.
 RESERVED: Final = "@cordwood"
+_EPOCHS: Final = "epochs"
 _IDS: Final = "ids"
 _START: Final = "start"
 
 #: A JSON object, as Spark passes it.
 JsonObject: TypeAlias = Mapping[str, object]
 
+#: Offsets, or leader epochs, of no partition.
+NO_OFFSETS: Final[Offsets] = MappingProxyType({})
+
 #: The answer to `initialOffset`, which Spark asks several times and does not store.
 INITIAL: Final[JsonObject] = MappingProxyType({})
 
 
 class StreamOffset(NamedTuple):
-    """The next offset of each partition; `start` is None except at the end of batch 0."""
+    """The next offset of each partition; `start` has those that a batch begins at elsewhere.
+
+    No record before a position has a later leader epoch than the one of its partition.
+    """
 
     positions: Offsets
     topic_ids: Mapping[str, str] = NO_IDS
     start: Offsets | None = None
+    leader_epochs: Offsets = NO_OFFSETS
 
     @property
     def is_initial(self) -> bool:
@@ -64,12 +76,15 @@ def parse_offset(given: JsonObject) -> StreamOffset:
         positions=_offsets(topics),
         topic_ids={str(topic): str(each) for topic, each in ids.items()},
         start=None if start is None else _offsets(start),
+        leader_epochs=_offsets(ours.get(_EPOCHS, {})),
     )
 
 
 def offset_json(offset: StreamOffset) -> dict[str, object]:
     """Return the JSON object of an offset, with sorted keys."""
     ours: dict[str, object] = {}
+    if offset.leader_epochs:
+        ours[_EPOCHS] = offsets_json(offset.leader_epochs)
     if offset.topic_ids:
         ours[_IDS] = dict(sorted(offset.topic_ids.items()))
     if offset.start is not None:

@@ -6,22 +6,26 @@
     a log end before the position
                         with equal ids an error: records were truncated, or an option has changed;
                         without an id, the two answers to another id
+    records of a later leader epoch before the position
+                        the log was truncated (`log_truncations`): an error, or with gap=record
+                        read again from where these records begin
     a readable end before the position
                         the position waits for the last stable offset or the high watermark
 
 Both ends of a batch are in the checkpoint, so `ranges_between` needs nothing else: a batch that
 Spark repeats has the same ranges. A topic whose id differs between the ends is read from offset 0,
-and so is a partition whose end is before its start. A topic that was created again after its batch
-was planned is refused, or left to the next batch.
+and so is a partition whose end is before its start. If a topic was created again after its batch
+was planned, the repeated batch is refused, or leaves the topic to the next batch. The same holds
+for the part of a log that was truncated since.
 """
 
 import logging
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from cordwood.core.errors import (
     InconsistentTopicIdError,
+    OffsetOutOfRangeError,
     SettingError,
     UnknownTopicOrPartitionError,
 )
@@ -30,17 +34,13 @@ from cordwood.spark.source.coverage import OffsetRange
 from cordwood.spark.source.offset_resolution import PartitionExtent
 from cordwood.spark.source.source_options import OffsetRangeLimit, Offsets
 from cordwood.spark.stream.admission import Backlog
-from cordwood.spark.stream.stream_offset import StreamOffset
+from cordwood.spark.stream.stream_offset import NO_OFFSETS, StreamOffset
 
 _log: Final = logging.getLogger("cordwood.spark.stream")
 
 _RESTART: Final = (
     "set onRecreatedTopic=restart to read it from its first offset, or begin a new checkpoint"
 )
-
-
-#: Log ends of no partition.
-_NO_ENDS: Final[Offsets] = MappingProxyType({})
 
 
 class StreamPolicy(NamedTuple):
@@ -51,10 +51,30 @@ class StreamPolicy(NamedTuple):
 
 
 class StreamPositions(NamedTuple):
-    """The next offset of each readable partition; `kept` are those that no source has now."""
+    """The next offset of each readable partition; `kept` are those that no source has now.
+
+    `truncated` are the readable ones that are before the end of the last batch, because the log was
+    truncated there.
+    """
 
     readable: Offsets
     kept: Offsets
+    truncated: Offsets = NO_OFFSETS
+
+
+class LogFacts(NamedTuple):
+    """Facts of the logs beyond their readable extents.
+
+    `log_ends` are those of the partitions whose logs have records after the readable end, and
+    `truncated` the offsets below the positions where records of a later leader epoch begin.
+    """
+
+    log_ends: Offsets = NO_OFFSETS
+    truncated: Offsets = NO_OFFSETS
+
+
+#: Logs that end at their readable ends and were not truncated.
+_NO_FACTS: Final = LogFacts()
 
 
 def positions_after(
@@ -63,17 +83,22 @@ def positions_after(
     *,
     topic_ids: Mapping[str, str],
     policy: StreamPolicy,
-    log_ends: Offsets = _NO_ENDS,
+    facts: LogFacts = _NO_FACTS,
 ) -> StreamPositions:
-    """Return the positions to continue at after the end of a batch; raise by policy.
-
-    `log_ends` are those of the partitions whose logs have records after the readable end.
-    """
+    """Return the positions to continue at after the end of a batch; raise by policy."""
     recreated = recreated_topics(done.topic_ids, topic_ids, policy=policy)
-    readable, kept = dict[TopicPartition, int](), dict[TopicPartition, int]()
+    truncated = {
+        each: offset
+        for each, offset in facts.truncated.items()
+        if each in extents and each.topic not in recreated
+    }
+    check_not_replaced(done.positions, truncated, policy=policy)
+    readable, kept = dict[TopicPartition, int](truncated), dict[TopicPartition, int]()
     for partition, offset in done.positions.items():
+        if partition in truncated:
+            continue
         if partition in extents:
-            log_end = max(extents[partition].end, log_ends.get(partition, 0))
+            log_end = max(extents[partition].end, facts.log_ends.get(partition, 0))
             is_new = partition.topic in recreated
             if offset > log_end and not is_new:
                 is_same = partition.topic in done.topic_ids and partition.topic in topic_ids
@@ -83,7 +108,20 @@ def positions_after(
         elif partition.topic not in recreated:
             _check_vanished(partition, offset, policy)
             kept[partition] = offset
-    return StreamPositions({each: readable.get(each, 0) for each in extents}, kept)
+    return StreamPositions({each: readable.get(each, 0) for each in extents}, kept, truncated)
+
+
+def check_not_replaced(positions: Offsets, truncated: Offsets, *, policy: StreamPolicy) -> None:
+    """Reject logs whose records before the positions were replaced, unless gaps are recorded."""
+    if policy.gap == "record":
+        return
+    for partition, offset in sorted(truncated.items()):
+        raise OffsetOutOfRangeError(
+            f"{partition}: offsets {offset} to {positions[partition] - 1} were truncated after the"
+            f" stream had read or planned them: records of a later leader epoch begin at {offset};"
+            " begin a new checkpoint, or set gap=record and a gapTable to read the new records from"
+            f" {offset} on"
+        )
 
 
 def recreated_topics(
@@ -123,7 +161,7 @@ def end_of_batch(
     ends: Offsets,
     topic_ids: Mapping[str, str],
 ) -> StreamOffset | None:
-    """Return the end of the next batch; None if it would have nothing new.
+    """Return the end of the next batch, without epochs; None if it would have nothing new.
 
     A new query always has a batch 0, which stores the start even if it has no records.
     """
@@ -136,13 +174,15 @@ def end_of_batch(
     is_same = offsets == done.positions and all(
         ids.get(topic, before) == before for topic, before in done.topic_ids.items()
     )
-    return None if is_same else StreamOffset(offsets, ids)
+    if is_same and not positions.truncated:
+        return None
+    return StreamOffset(offsets, ids, positions.truncated or None)
 
 
 def ranges_between(start: StreamOffset, end: StreamOffset) -> list[OffsetRange]:
     """Return the ranges of the batch between two offsets, in order."""
-    begins = end.start if start.is_initial else start.positions
-    if begins is None:
+    begins = {**start.positions, **(end.start or {})}
+    if start.is_initial and end.start is None:
         raise SettingError(
             "checkpoint: batch 0 has no start, because spark-sql-kafka has begun it and not"
             " finished it",
@@ -167,18 +207,35 @@ def ranges_to_repeat(
     *,
     topic_ids: Mapping[str, str],
     policy: StreamPolicy,
+    truncated: Offsets = NO_OFFSETS,
 ) -> list[OffsetRange]:
-    """Return the ranges of a planned batch; raise by policy if its topics were created again.
+    """Return the ranges of a planned batch; raise by policy if its topics are other ones.
 
     The offsets of a restarted topic are those of the deleted one: the next batch begins
-    the new topic.
+    the new topic. It also begins where a log was `truncated` before the end of the planned batch.
     """
     stored = {**start.topic_ids, **end.topic_ids}
     recreated = recreated_topics(stored, topic_ids, policy=policy)
     ranges = ranges_between(start, end)
     for topic in sorted({each.partition.topic for each in ranges} & recreated):
         _log.warning("%s: the topic was created again; the repeated batch leaves it out", topic)
-    return [each for each in ranges if each.partition.topic not in recreated]
+    check_not_replaced(end.positions, truncated, policy=policy)
+    return [
+        part
+        for each in ranges
+        if each.partition.topic not in recreated
+        and (part := _before(each, truncated.get(each.partition))).start < part.end
+    ]
+
+
+def _before(planned: OffsetRange, truncated_at: int | None) -> OffsetRange:
+    """Return the part of a planned range that was not truncated."""
+    if truncated_at is None or truncated_at >= planned.end:
+        return planned
+    _log.warning(
+        "%s were truncated at offset %d; the next batch begins there", planned, truncated_at
+    )
+    return planned._replace(end=truncated_at)
 
 
 def check_starts(starts: Offsets, extents: Mapping[TopicPartition, PartitionExtent]) -> None:

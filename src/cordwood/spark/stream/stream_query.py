@@ -20,7 +20,7 @@ from cordwood.client.consumer.offset_fetcher import LATEST
 from cordwood.core.ports import Clock, Files
 from cordwood.core.types import TopicPartition
 from cordwood.spark.source.coverage import BrokerSource, OffsetRange
-from cordwood.spark.source.offset_gaps import resolve_gaps
+from cordwood.spark.source.offset_gaps import record_gaps, resolve_gaps
 from cordwood.spark.source.offset_resolution import PartitionExtent, resolve_ranges
 from cordwood.spark.source.replica_count_cache import ReplicaCountCache
 from cordwood.spark.source.source_options import Offsets
@@ -36,6 +36,11 @@ from cordwood.spark.stream.average_sizes import AverageSizes
 from cordwood.spark.stream.batch_planning import BatchPlan, plan_batch
 from cordwood.spark.stream.byte_sizes import SourceByteSizes
 from cordwood.spark.stream.group_commits import GroupCommitter
+from cordwood.spark.stream.log_truncations import (
+    moved_partitions,
+    truncated_below,
+    with_leader_epochs,
+)
 from cordwood.spark.stream.stream_lag import StreamLag
 from cordwood.spark.stream.stream_offset import (
     JsonObject,
@@ -45,6 +50,7 @@ from cordwood.spark.stream.stream_offset import (
 )
 from cordwood.spark.stream.stream_options import StreamOptions
 from cordwood.spark.stream.stream_progress import (
+    LogFacts,
     StreamPositions,
     backlogs_of,
     check_listed,
@@ -102,6 +108,8 @@ class StreamQuery:
         end = end_of_batch(done, positions, ends=ends, topic_ids=view.topic_ids)
         if end is None:
             return start
+        end = with_leader_epochs(end, done, view)
+        self._record_truncated(done, positions)
         self._last_batch_ms = now_ms
         self._end = end
         found = offset_json(end)
@@ -112,11 +120,13 @@ class StreamQuery:
         """Return the splits of each task of a batch."""
         if self._plan is None or self._plan[:2] != (start, end):
             view = self._sources.view(is_checked=False)
+            planned = parse_offset(end)
             ranges = ranges_to_repeat(
                 parse_offset(start),
-                parse_offset(end),
+                planned,
                 topic_ids=view.topic_ids,
                 policy=self._options.policy,
+                truncated=truncated_below(planned, view, partitions=planned.positions),
             )
             self._plan = start, end, self._planned(ranges, view)
         return self._plan[2].packs
@@ -165,7 +175,10 @@ class StreamQuery:
             view.extents,
             topic_ids=view.topic_ids,
             policy=policy,
-            log_ends=self._log_ends(done, view),
+            facts=LogFacts(
+                self._log_ends(done, view),
+                truncated_below(done, view, partitions=moved_partitions(done, view)),
+            ),
         )
         self._report_waiting(found.readable, view)
         visible = self._extents(view)
@@ -175,7 +188,7 @@ class StreamQuery:
             if each in found.readable and each not in visible
         }
         readable = {each: found.readable[each] for each in visible}
-        return StreamPositions(readable, {**found.kept, **hidden})
+        return StreamPositions(readable, {**found.kept, **hidden}, found.truncated)
 
     def _log_ends(self, done: StreamOffset, view: SourceView) -> dict[TopicPartition, int]:
         """Return the log ends of the partitions whose readable ends are before the positions."""
@@ -197,6 +210,19 @@ class StreamQuery:
             ends = self._sources.brokers.admin.list_offsets(asked)
             found |= {each: end.offset for each, end in ends.items()}
         return found
+
+    def _record_truncated(self, done: StreamOffset, positions: StreamPositions) -> None:
+        """Record the offsets whose records the stream has read and the logs no longer have."""
+        if not positions.truncated:
+            return
+        lost = [
+            OffsetRange(each, offset, done.positions[each])
+            for each, offset in sorted(positions.truncated.items())
+        ]
+        for each in lost:
+            _log.warning("%s were read and then truncated; their new records follow", each)
+        assert self._options.source.gap_table is not None, "parse_options has checked it"
+        record_gaps(lost, self._options.source.gap_table)
 
     def _report_waiting(self, positions: Offsets, view: SourceView) -> None:
         """Log each partition once whose position waits for the readable end."""

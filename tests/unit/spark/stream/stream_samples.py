@@ -35,9 +35,14 @@ def identify_log(folder: Path, number: int, *, partition: int = 0) -> str:
     return format_uuid(topic_id)
 
 
-def records(first: int, end: int) -> bytes:
-    """Return batches of one record each."""
-    return b"".join(map(v2, range(first, end)))
+def records(first: int, end: int, *, epoch: int = 4) -> bytes:
+    """Return batches of one record each, of a leader epoch."""
+    return b"".join(of_epoch(v2(offset), epoch) for offset in range(first, end))
+
+
+def of_epoch(batch: bytes, epoch: int) -> bytes:
+    """Return a batch with another leader epoch, which is outside of its CRC."""
+    return batch[:12] + epoch.to_bytes(4, "big") + batch[16:]
 
 
 def query_of(folder: Path, clock: VirtualClock | None = None, **options: str) -> StreamQuery:

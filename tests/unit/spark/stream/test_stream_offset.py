@@ -25,7 +25,8 @@ def test_offset_of_spark_sql_kafka_is_read_as_it_is() -> None:
 
 
 def test_offset_survives_a_round_trip() -> None:
-    whole = StreamOffset({at("orders", 0): 23}, {"orders": "id"}, {at("orders", 0): 20})
+    order = at("orders", 0)
+    whole = StreamOffset({order: 23}, {"orders": "id"}, {order: 20}, {order: 4})
 
     assert parse_offset(json.loads(json.dumps(offset_json(whole)))) == whole
 

@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.core.errors import (
     InconsistentTopicIdError,
+    OffsetOutOfRangeError,
     SettingError,
     UnknownTopicOrPartitionError,
 )
@@ -14,6 +15,7 @@ from cordwood.spark.source.source_options import OffsetRangeLimit
 from cordwood.spark.stream.admission import Backlog
 from cordwood.spark.stream.stream_offset import StreamOffset
 from cordwood.spark.stream.stream_progress import (
+    LogFacts,
     StreamPolicy,
     StreamPositions,
     backlogs_of,
@@ -100,7 +102,7 @@ def test_stream_waits_at_its_position_while_records_after_the_end_cannot_be_read
 ) -> None:
     done, extents = StreamOffset({P0: 5}, before), {P0: PartitionExtent(0, 3)}
 
-    found = positions_after(done, extents, topic_ids=now, policy=policy, log_ends={P0: 5})
+    found = positions_after(done, extents, topic_ids=now, policy=policy, facts=LogFacts({P0: 5}))
 
     assert found.readable == {P0: 5}
 
@@ -112,9 +114,46 @@ def test_same_topic_that_ends_before_the_position_is_never_restarted(policy: Str
     with pytest.raises(
         InconsistentTopicIdError, match=r"log ends at 4.* isolation\.level or endAt"
     ) as caught:
-        positions_after(done, extents, topic_ids={"t": "id"}, policy=policy, log_ends={P0: 4})
+        positions_after(
+            done, extents, topic_ids={"t": "id"}, policy=policy, facts=LogFacts({P0: 4})
+        )
 
     assert "restart" not in str(caught.value)
+
+
+def test_truncated_log_is_refused_with_the_offsets_that_were_replaced() -> None:
+    facts = LogFacts(truncated={P0: 3})
+
+    with pytest.raises(OffsetOutOfRangeError, match="t-0: offsets 3 to 4 were truncated"):
+        positions_after(
+            StreamOffset({P0: 5}),
+            {P0: PartitionExtent(0, 9)},
+            topic_ids={},
+            policy=STRICT,
+            facts=facts,
+        )
+
+
+def test_truncated_log_is_read_again_where_gaps_are_recorded() -> None:
+    found = positions_after(
+        StreamOffset({P0: 5, P1: 2}),
+        {P0: PartitionExtent(0, 4), P1: PartitionExtent(0, 2)},
+        topic_ids={},
+        policy=StreamPolicy(gap="record"),
+        facts=LogFacts(truncated={P0: 3}),
+    )
+
+    assert found == StreamPositions({P0: 3, P1: 2}, {}, {P0: 3})
+
+
+def test_batch_of_a_truncated_log_begins_at_the_start_of_its_end() -> None:
+    done = StreamOffset({P0: 5, P1: 2})
+    positions = StreamPositions({P0: 3, P1: 2}, {}, {P0: 3})
+
+    end = end_of_batch(done, positions, ends={P0: 5, P1: 4}, topic_ids={})
+
+    assert end == StreamOffset({P0: 5, P1: 4}, {}, {P0: 3})
+    assert ranges_between(done, end) == [OffsetRange(P0, 3, 5), OffsetRange(P1, 2, 4)]
 
 
 @pytest.mark.parametrize("ids", (({"t": "id"}, {}), ({}, {"t": "id"})))

@@ -24,6 +24,9 @@ from tests.unit.spark.stream.stream_samples import (
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import produced, v2
 
+#: Leader epochs of the ends of a log of samples.
+EPOCHS = {"epochs": {"t": {"0": 4}}}
+
 
 def spans(query: StreamQuery, start: JsonObject, end: JsonObject) -> list[tuple[int, int, int]]:
     """Return partition, start and end of each range of a batch."""
@@ -40,7 +43,10 @@ def test_batch_zero_has_the_start_and_all_records(tmp_path: Path) -> None:
 
     end = query.latest(INITIAL, NO_LIMITS)
 
-    assert end == {"@cordwood": {"start": {"t": {"0": 0}}}, "t": {"0": 4}}
+    assert end == {
+        "@cordwood": {"epochs": {"t": {"0": 4}}, "start": {"t": {"0": 0}}},
+        "t": {"0": 4},
+    }
     assert spans(query, INITIAL, end) == [(0, 0, 4)]
 
 
@@ -61,7 +67,7 @@ def test_new_records_are_the_next_batch(tmp_path: Path) -> None:
 
     second = query.latest(first, NO_LIMITS)
 
-    assert second == {"t": {"0": 9}}
+    assert second == {"@cordwood": EPOCHS, "t": {"0": 9}}
     assert spans(query, first, second) == [(0, 4, 9)]
 
 
@@ -125,7 +131,7 @@ def test_repeated_batch_leaves_a_restarted_topic_to_the_next(
 
     following = query.latest(end, NO_LIMITS)
 
-    assert following == {"@cordwood": {"ids": {"t": new_id}}, "t": {"0": 4}}
+    assert following == {"@cordwood": {**EPOCHS, "ids": {"t": new_id}}, "t": {"0": 4}}
     assert spans(query, end, following) == [(0, 0, 4)]
     assert "t: the topic was created again; the repeated batch leaves it out" in caplog.text
 
@@ -144,6 +150,71 @@ def test_position_after_the_last_stable_offset_waits_and_is_reported_once(
         assert query.latest(end, NO_LIMITS) is end
 
     assert caplog.text.count("t-0: the query waits at offset 5, after the readable end 2") == 1
+
+
+def truncated(folder: Path) -> JsonObject:
+    """Return the end of a batch of six records, of which a failover has replaced the last two."""
+    write_log(folder, records(0, 6, epoch=3))
+    end = query_of(folder).latest(INITIAL, NO_LIMITS)
+    write_log(folder, records(0, 4, epoch=3), records(4, 9, epoch=5))
+    return end
+
+
+@pytest.mark.parametrize("gap", ("fail", "refill"))
+def test_log_that_was_truncated_and_grew_past_the_position_is_refused(
+    tmp_path: Path, gap: str
+) -> None:
+    end = truncated(tmp_path)
+    options = {"gap": gap, **({"refillPath": str(tmp_path)} if gap == "refill" else {})}
+
+    with pytest.raises(OffsetOutOfRangeError, match="t-0: offsets 5 to 5 were truncated"):
+        query_of(tmp_path, None, **options).latest(end, NO_LIMITS)
+
+
+def test_truncated_log_is_read_again_and_its_gap_is_recorded(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    end, gaps = truncated(tmp_path), tmp_path_factory.mktemp("gaps")
+    (tmp_path / "t-0" / "leader-epoch-checkpoint").write_text("0\n2\n3 0\n5 4\n")
+    query = query_of(tmp_path, gap="record", gapTable=str(gaps))
+
+    following = query.latest(end, NO_LIMITS)
+
+    ours = {"epochs": {"t": {"0": 5}}, "start": {"t": {"0": 4}}}
+    assert following == {"@cordwood": ours, "t": {"0": 9}}
+    assert spans(query, end, following) == [(0, 4, 9)]
+    assert [each.name for each in gaps.iterdir()] == ["t-0-4-6.parquet"]
+    assert query.latest(following, NO_LIMITS) is following
+
+
+def test_repeated_batch_of_a_truncated_log_is_refused(tmp_path: Path) -> None:
+    end = truncated(tmp_path)
+
+    with pytest.raises(OffsetOutOfRangeError, match="t-0: offsets 5 to 5 were truncated"):
+        query_of(tmp_path).packs(INITIAL, end)
+
+
+def test_repeated_batch_leaves_the_truncated_part_to_the_next(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    end = truncated(tmp_path)
+    query = query_of(tmp_path, gap="record", gapTable=str(tmp_path_factory.mktemp("gaps")))
+
+    repeated = spans(query, INITIAL, end)
+    following = query.latest(end, NO_LIMITS)
+
+    assert repeated == [(0, 0, 5)]
+    assert spans(query, end, following) == [(0, 5, 9)]
+
+
+def test_checkpoint_without_epochs_continues_a_truncated_log(tmp_path: Path) -> None:
+    truncated(tmp_path)
+    query = query_of(tmp_path)
+
+    following = query.latest(theirs := {"t": {"0": 6}}, NO_LIMITS)
+
+    assert spans(query, theirs, following) == [(0, 6, 9)]
+    assert following == {"@cordwood": {"epochs": {"t": {"0": 5}}}, "t": {"0": 9}}
 
 
 def test_limits_hold_for_each_batch(tmp_path: Path) -> None:
@@ -177,7 +248,7 @@ def test_batch_waits_for_its_minimum(tmp_path: Path) -> None:
 
     clock.advance(seconds=61)
 
-    assert query.latest(first, limits) == {"t": {"0": 6}}
+    assert query.latest(first, limits) == {"@cordwood": EPOCHS, "t": {"0": 6}}
 
 
 def test_facts_of_a_batch_are_reported_once(tmp_path: Path) -> None:
@@ -214,7 +285,7 @@ def test_target_leaves_partitions_that_appear_later_to_the_next_query(tmp_path: 
 
     end = query.latest(done, NO_LIMITS)
 
-    assert end == {"t": {"0": 4, "1": 0}}
+    assert end["t"] == {"0": 4, "1": 0}
 
 
 def test_target_stores_no_old_offset_under_a_new_topic_id(tmp_path: Path) -> None:
@@ -226,7 +297,10 @@ def test_target_stores_no_old_offset_under_a_new_topic_id(tmp_path: Path) -> Non
 
     end = query.latest({"@cordwood": {"ids": {"t": "old"}}, "t": {"0": 2, "1": 7}}, NO_LIMITS)
 
-    assert end == {"@cordwood": {"ids": {"t": new_id}}, "t": {"0": 4, "1": 0}}
+    assert end == {
+        "@cordwood": {"epochs": {"t": {"0": 4, "1": 4}}, "ids": {"t": new_id}},
+        "t": {"0": 4, "1": 0},
+    }
 
 
 def test_partition_after_the_target_is_not_reported_as_missing(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cordwood
-from cordwood.core.errors import InconsistentTopicIdError
+from cordwood.core.errors import InconsistentTopicIdError, OffsetOutOfRangeError
 from cordwood.core.system import SystemFiles
 from cordwood.spark.stream.admission import NO_LIMITS, AdmissionLimits
 from cordwood.spark.stream.stream_offset import INITIAL
@@ -42,6 +42,37 @@ def test_query_follows_its_topic_over_a_restart_of_the_broker(kafka: "Kafka") ->
     second = query.latest(first, NO_LIMITS)
 
     assert (first["t"], second["t"]) == ({"0": 3}, {"0": 5})
+    query.close()
+
+
+def test_topic_that_was_truncated_and_grew_past_the_position_is_refused(kafka: "Kafka") -> None:
+    send(kafka, 3)
+    backup = kafka.snapshot()
+    send(kafka, 2)
+    query = query_of(kafka)
+    end = query.latest(INITIAL, NO_LIMITS)
+    kafka.rewind(backup)
+    send(kafka, 4)
+
+    with pytest.raises(OffsetOutOfRangeError, match="t-0: offsets 3 to 4 were truncated"):
+        query.latest(end, NO_LIMITS)
+    query.close()
+
+
+def test_truncated_topic_is_read_from_its_new_records_on(kafka: "Kafka", tmp_path: Path) -> None:
+    send(kafka, 3)
+    backup = kafka.snapshot()
+    send(kafka, 2)
+    query = query_of(kafka, gap="record", gapTable=str(tmp_path))
+    end = query.latest(INITIAL, NO_LIMITS)
+    kafka.rewind(backup)
+    send(kafka, 4)
+
+    following = query.latest(end, NO_LIMITS)
+
+    ranges = [split.range[1:] for pack in query.packs(end, following) for split in pack]
+    assert (ranges, query.latest(following, NO_LIMITS)) == ([(3, 7)], following)
+    assert [each.name for each in tmp_path.iterdir()] == ["t-0-3-5.parquet"]
     query.close()
 
 
