@@ -10,7 +10,6 @@ the others wait. An entry that fails does not hold up the others. Kafka prepares
 the request, under the lock of the partition.
 """
 
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -48,7 +47,8 @@ class AppendQueue(Generic[P, R]):
     ) -> None:
         self._call_soon = call_soon
         self._change_files = change_files
-        self._entries = deque[_QueuedAppend[P, R]]()
+        #: Not a deque, which takes 600 bytes of each partition without an entry.
+        self._entries = list[_QueuedAppend[P, R]]()
         self._change: Pending[None] | None = None
 
     def __len__(self) -> int:
@@ -74,7 +74,7 @@ class AppendQueue(Generic[P, R]):
 
     def fail(self, error: KafkaError) -> None:
         """Fail all appends that have not been written."""
-        entries, self._entries = self._entries, deque()
+        entries, self._entries = self._entries, []
         self._change = None
         for entry in entries:
             entry.done.set_exception(error)
@@ -91,9 +91,9 @@ class AppendQueue(Generic[P, R]):
             except Exception as error:  # noqa: BLE001 - the future carries it
                 # A disk that has failed has ended the leadership, and with it all appends.
                 if not first.done.done():
-                    self._entries.popleft().done.set_exception(error)
+                    self._entries.pop(0).done.set_exception(error)
             else:
-                _write(self._entries.popleft())
+                _write(self._entries.pop(0))
         if self._is_ready():
             self._call_soon(self._write_prepared)
 
