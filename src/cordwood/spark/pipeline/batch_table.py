@@ -28,10 +28,14 @@ class BatchKey(NamedTuple):
 
 
 class BatchCommit(NamedTuple):
-    """The newest batch of a query in a table, and the offsets after it, if they are known."""
+    """The newest batch of a query in a table, and the offsets after it, if they are known.
+
+    `is_proven` is false if the table may have been restored to a state without the batch.
+    """
 
     batch: int
     offsets: str | None = None
+    is_proven: bool = True
 
 
 class KeyedRows(NamedTuple):
@@ -70,9 +74,22 @@ class BatchTable(Protocol):
         """Replace, add and delete rows by key atomically, unless the batch is in the table."""
 
 
-def is_written(last: BatchCommit | None, batch: int) -> bool:
-    """Return whether a table has a batch, given the newest one that it has."""
-    return last is not None and last.batch >= batch
+def is_written(last: BatchCommit | None, batch: int, *, table: str) -> bool:
+    """Return whether a table has a batch, given the newest one that it has.
+
+    Raise TableError if that cannot be determined.
+    """
+    if last is None or last.batch < batch:
+        return False
+    if not last.is_proven:
+        raise TableError(
+            f"cannot determine whether it has batch {batch} of the pipeline: its commit is no "
+            "longer in the history of the table, which may have been restored",
+            path=table,
+            remedy="audit the table; then reset the pipeline, and let it start at the first"
+            " offsets that are missing",
+        )
+    return True
 
 
 def other_columns(table: str, found: pa.Schema, *, wanted: pa.Schema) -> TableError:

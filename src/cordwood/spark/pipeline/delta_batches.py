@@ -80,7 +80,9 @@ class DeltaBatches:
         if found is not None:
             return _batch_of(found)
         is_restored = any(entry.get("operation") == RESTORE for entry in history)
-        return None if is_restored else BatchCommit(known)  # the log no longer has its commit
+        if is_restored and history[-1]["version"] == 0:
+            return None
+        return BatchCommit(known, is_proven=not is_restored)  # the log no longer has its commit
 
     def folder(self, schema: pa.Schema) -> str:
         """Return the table's own folder."""
@@ -148,7 +150,7 @@ class DeltaBatches:
             table = self._table()
             if table is None:
                 raise no_table(self.name)
-            if not is_written(self._last_batch(table, key.query), key.batch):
+            if not is_written(self._last_batch(table, key.query), key.batch, table=self.name):
                 write(table, _properties(key, facts))
 
         commit_with_retry(attempt, CommitFailedError, table=self.name)

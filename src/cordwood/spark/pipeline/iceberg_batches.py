@@ -1,14 +1,18 @@
 """Micro-batches in an Iceberg table, through pyiceberg.
 
-The snapshot of a commit names the query and the batch, and so does a property of the table. The
-newest one that an ancestor of the current snapshot names is in the table; a table that was rolled
-back has lost the others. If snapshots have expired, the property has the answer. Commits are not
-retried by the library, which would commit on top of another program's change without a comparison.
+The snapshot of a commit names the query and the batch. The newest one that an ancestor of the
+current snapshot names is in the table; a table that was rolled back has lost the others. An upsert
+deletes in a snapshot of its own, which names no batch. Snapshots expire, so three properties of the
+table have the batch, the offsets after it and its snapshot, too. A rollback does not change them:
+they prove that the batch is in the table only if the current snapshot descends from that snapshot.
+Without a proof a batch that is repeated is rejected. Commits are not retried by the library, which
+would commit on top of another program's change without a comparison.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 
@@ -35,6 +39,12 @@ if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.snapshots import Snapshot
+
+
+#: The sequence number of a table's first snapshot. A snapshot whose parent has expired has none.
+_FIRST_SEQUENCE: Final = 1
+#: The snapshot of the newest batch, in the properties.
+_SNAPSHOT_KEY: Final = "cordwood.snapshot"
 
 
 class _Write(Protocol):
@@ -100,7 +110,9 @@ class IcebergBatches:
 
         def write(table: "Table", transaction: "Transaction", *, facts: dict[str, str]) -> None:
             if table.current_snapshot() is not None and changed.num_rows:
-                transaction.delete(_match(changed), snapshot_properties=facts)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # if no key is in the table
+                    transaction.delete(_match(changed))
             transaction.append(changes.rows, snapshot_properties=facts)
 
         self._commit(write, key, facts)
@@ -117,12 +129,19 @@ class IcebergBatches:
 
         def attempt() -> None:
             table = self._catalog.load_table(self.name)
-            if is_written(_last_batch(table, key.query), key.batch):
+            if is_written(_last_batch(table, key.query), key.batch, table=self.name):
                 return
             table.metadata.properties.update(NO_RETRIES)
             with table.transaction() as transaction:
                 write(table, transaction, facts=own)
-                transaction.set_properties({_property(key.query): str(key.batch), **NO_RETRIES})
+                added = transaction.table_metadata.current_snapshot()
+                assert added is not None, "the write has staged it"
+                own_properties = {
+                    _property(BATCH_KEY, key.query): str(key.batch),
+                    _property(_SNAPSHOT_KEY, key.query): str(added.snapshot_id),
+                    _property(OFFSETS_KEY, key.query): facts.get(OFFSETS_KEY, ""),
+                }
+                transaction.set_properties({**own_properties, **NO_RETRIES})
 
         commit_with_retry(attempt, CommitFailedException, table=self.name)
 
@@ -132,14 +151,22 @@ class IcebergBatches:
 
 
 def _last_batch(table: "Table", query: str) -> BatchCommit | None:
+    line: set[int | None] = set()
     oldest: Snapshot | None = None
     for oldest in snapshots_of_line(table):
         summary = oldest.summary
         if summary is not None and summary.get(QUERY_KEY) == query:
             return BatchCommit(int(str(summary.get(BATCH_KEY))), summary.get(OFFSETS_KEY))
-    has_expired = oldest is not None and oldest.parent_snapshot_id is not None
-    text = table.properties.get(_property(query)) if has_expired else None
-    return None if text is None else BatchCommit(int(text))
+        line |= {oldest.snapshot_id, oldest.parent_snapshot_id}
+    has_expired = oldest is not None and oldest.sequence_number != _FIRST_SEQUENCE
+    batch, snapshot, offsets = (
+        table.properties.get(_property(key, query))
+        for key in (BATCH_KEY, _SNAPSHOT_KEY, OFFSETS_KEY)
+    )
+    if batch is None or not has_expired:
+        return None
+    is_proven = snapshot is not None and int(snapshot) in line
+    return BatchCommit(int(batch), offsets or None, is_proven=is_proven)
 
 
 def _plain_types(schema: pa.Schema) -> list[tuple[str, str]]:
@@ -147,8 +174,8 @@ def _plain_types(schema: pa.Schema) -> list[tuple[str, str]]:
     return [(field.name, str(field.type).replace("large_", "")) for field in schema]
 
 
-def _property(query: str) -> str:
-    return f"{BATCH_KEY}.{query}"
+def _property(key: str, query: str) -> str:
+    return f"{key}.{query}"
 
 
 def _match(keys: pa.Table) -> "BooleanExpression":

@@ -62,7 +62,7 @@ class TableWriter:
         table.recover()
         offsets = self._end_offsets(batch_id)
         last = table.last_batch(query)
-        if last is not None and is_written(last, batch_id):
+        if last is not None and is_written(last, batch_id, table=table.name):
             _ensure_same(last, BatchCommit(batch_id, offsets), table=table.name)
             return
         facts = {} if offsets is None else {OFFSETS_KEY: offsets}

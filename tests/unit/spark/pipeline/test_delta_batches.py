@@ -11,6 +11,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from cordwood.core.errors import TableError
 from cordwood.spark.jobs.tables.export_table import TableAddress
+from cordwood.spark.pipeline.batch_table import BatchCommit
 from cordwood.spark.pipeline.delta_batches import DeltaBatches
 from tests.unit.spark.pipeline.batches import QUERY, SCHEMA, append, rows_of, upsert
 
@@ -49,7 +50,7 @@ def test_batch_that_a_restore_has_taken_back_is_added_again(table: DeltaBatches)
     version = DeltaTable(table.name).version()
     append(table, 1, [("b", 2)])
     DeltaTable(table.name).restore(version)
-    assert table.last_batch(QUERY) == (0, None)
+    assert table.last_batch(QUERY) == BatchCommit(0)
 
     append(table, 1, [("b", 2)])
 
@@ -63,6 +64,23 @@ def test_restore_before_the_first_batch_leaves_none(table: DeltaBatches) -> None
     DeltaTable(table.name).restore(0)
 
     assert table.last_batch(QUERY) is None
+
+
+def test_batch_is_not_repeated_if_a_restore_and_a_cleaned_log_hide_whether_it_is_there(
+    table: DeltaBatches,
+) -> None:
+    append(table, 0, [("a", 1)])
+    write_deltalake(table.name, rows_of([("other", 9)]), mode="append")
+    DeltaTable(table.name).restore(DeltaTable(table.name).version() - 1)
+    DeltaTable(table.name).create_checkpoint()
+    for path in sorted(Path(table.name, "_delta_log").glob("*.json"))[:-1]:
+        path.unlink()
+
+    with pytest.raises(TableError, match="cannot determine whether it has batch 0"):
+        append(table, 0, [("a", 1)])
+
+    append(table, 1, [("b", 2)])
+    assert rows(table) == [("a", 1), ("b", 2)]
 
 
 def test_partitioned_table_is_rejected(table: DeltaBatches) -> None:
