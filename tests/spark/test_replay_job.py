@@ -3,14 +3,18 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 import cordwood
-from tests.spark.kills import KILLS, KillableFiles, KillSwitch, survive
+from cordwood.core.system import SystemFiles
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from tests.spark.kills import KILLS, KillableFiles, Killed, KillSwitch, survive
 from tests.spark.orders import broker_of_orders
 from tests.unit.cli.commands import run
+from tests.unit.spark.jobs.export_samples import write_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,3 +106,49 @@ def test_killed_replay_has_no_duplicates_or_gaps(
 
     assert records(broker, "undisturbed") == records(broker, "orders")
     report(f"replay: {kills}")
+
+
+def _heartbeats(*offsets: int) -> bytes:
+    """Return a batch of records that differ in their times alone."""
+    builder = BatchBuilder(BatchFields(base_offset=offsets[0]))
+    for offset in offsets:
+        builder.append(b"k", b"alive", timestamp=1000 + offset, offset=offset)
+    return bytes(builder.build())
+
+
+def _in_this_process(_spark: object, tasks: Any, *, work: Any, **_: object) -> list[object]:  # noqa: ANN401  # as `run_tasks`
+    return [work(task, lambda _size: None) for task in tasks]
+
+
+def test_replay_that_is_killed_before_a_compaction_leaves_no_record_out(
+    broker: cordwood.Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cordwood.spark.jobs.topic_replay import replay_job  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.jobs.topic_replay.replay_plan import parse_replay_options  # noqa: PLC0415  # needs pyspark
+
+    monkeypatch.setattr(replay_job, "run_tasks", _in_this_process)
+    monkeypatch.setattr(replay_job, "_ROWS", 10)
+    create(broker, "again")
+    source = {"path": str(write_log(tmp_path / "source", _heartbeats(*range(100))))}
+    to = {"kafka.bootstrap.servers": broker.address, "topic": "again"}
+    order = parse_replay_options(source, to, rate=1, state=str(tmp_path / "state"))
+    waits = iter(range(5))
+
+    def replay() -> None:
+        spark = cast(
+            "SparkSession", SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1))
+        )
+        replay_job.replay_topic(spark, order, files=SystemFiles(), wait=die_at_last)
+
+    def die_at_last(_seconds: float) -> None:
+        if next(waits, None) == 4:
+            raise Killed
+
+    with pytest.raises(Killed):
+        replay()
+    sent = len(records(broker, "again")[0])
+    write_log(tmp_path / "source", _heartbeats(39, *range(40, 100)))
+    replay()
+
+    assert 0 < sent < 100
+    assert [time for _, _, time in records(broker, "again")[0]] == [*range(1000, 1100)]
