@@ -158,7 +158,8 @@ class _DelayedFetch:
         params: FetchParams,
         turns: LoopTurns,
     ) -> None:
-        self._idle = {i: each for i, each in enumerate(partitions) if isinstance(each, IdleReader)}
+        kept = [] if params.readers is None else partitions
+        self._idle = {i: each for i, each in enumerate(kept) if isinstance(each, IdleReader)}
         self._partitions = [
             each.fetch if isinstance(each, IdleReader) else each for each in partitions
         ]

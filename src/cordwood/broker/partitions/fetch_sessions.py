@@ -55,13 +55,6 @@ Key: TypeAlias = tuple[str | Uuid, int]
 KeyedData: TypeAlias = tuple[Key, PartitionData]
 
 
-class RequestedPartitions(NamedTuple):
-    """The partitions of a request, each once, and those that its session forgets."""
-
-    requested: dict[Key, FetchPartition]
-    forgotten: Sequence[Key]
-
-
 class CachedPartition:
     """A partition of a fetcher, and the bounds that were sent last (Kafka: `CachedPartition`)."""
 
@@ -106,6 +99,13 @@ class CachedPartition:
         return has_changed or bool(is_sent_anyway)
 
 
+class RequestedPartitions(NamedTuple):
+    """The partitions of a request, each once, and those that its session forgets."""
+
+    requested: dict[Key, CachedPartition]
+    forgotten: Sequence[Key]
+
+
 class FetchSession:
     """The partitions of one fetcher in reading order, and the epoch of its next request."""
 
@@ -120,14 +120,12 @@ class FetchSession:
         self.partitions: dict[Key, CachedPartition] = {}
         self.readers: Final = SessionReaders()
 
-    def want(self, requested: Mapping[Key, FetchPartition]) -> None:
+    def want(self, requested: Mapping[Key, CachedPartition]) -> None:
         """Add partitions, or read them from another position."""
-        for key, wanted in requested.items():
-            cached = self.partitions.get(key)
-            if cached is None:
-                self.partitions[key] = CachedPartition(key, wanted)
-            else:
-                cached.want(wanted)
+        for key, each in requested.items():
+            cached = self.partitions.setdefault(key, each)
+            if cached is not each:
+                cached.want(each.wanted)
 
     def forget(self, keys: Iterable[Key]) -> None:
         """Remove partitions from the session."""
@@ -200,7 +198,7 @@ class FetchSessionCache:
         is_by_id = version >= FIRST_BY_ID
         if request.session_epoch in (_NO_EPOCH, _FIRST_EPOCH):
             self._remove(request.session_id)
-            requested = [CachedPartition(*each) for each in partitions.requested.items()]
+            requested = [*partitions.requested.values()]
             return FetchContext(requested, epoch=request.session_epoch, is_by_id=is_by_id)
         session = self._find(request, is_by_id=is_by_id)
         # Taken out and added again, a session is the most recently used one.
