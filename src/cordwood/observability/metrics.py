@@ -94,6 +94,10 @@ class Metrics:
         """Remove one set of labels from a metric."""
         self._instruments.get(name, {}).pop(labels, None)
 
+    def labels_of(self, name: str) -> list[Labels]:
+        """Return the sets of labels of a metric, in the order in which they first occurred."""
+        return [*self._instruments.get(name, ())]
+
     def collect(self) -> Iterator[tuple[Metric, Mapping[Labels, Instrument | float]]]:
         """Yield the metrics that have values, in the order of the catalogue."""
         for name, metric in self._catalogue.items():

@@ -54,6 +54,14 @@ def test_removed_labels_are_not_collected() -> None:
     assert [*metrics.collect()] == []
 
 
+def test_labels_of_a_metric_are_listed() -> None:
+    metrics = Metrics()
+    metrics.counter("cordwood_produced_bytes_total", "orders").add()
+
+    assert metrics.labels_of("cordwood_produced_bytes_total") == [("orders",)]
+    assert metrics.labels_of("cordwood_topics") == []
+
+
 def test_metric_of_another_kind_or_with_other_labels_is_rejected() -> None:
     metrics = Metrics()
 

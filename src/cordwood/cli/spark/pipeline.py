@@ -1,5 +1,6 @@
 """`cordwood spark pipeline`: streams from topics to topics and tables, exactly once."""
 
+from contextlib import closing
 from typing import Annotated, Final
 
 import typer
@@ -24,6 +25,10 @@ def run(
         str | None,
         typer.Option(metavar="FILE", help="Write metrics for Prometheus to this file."),
     ] = None,
+    metrics_address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve these metrics over HTTP at /metrics."),
+    ] = None,
     master: Master = None,
     conf: Conf = None,
 ) -> None:
@@ -36,8 +41,12 @@ def run(
     with job_session(f"pipeline {pipeline.name}", master=master, conf=given) as (spark, _):
         from cordwood.spark.stream.stream_listener import StreamListener  # noqa: PLC0415  # pyspark
 
-        spark.streams.addListener(StreamListener(write=print_message, metrics_path=metrics))
-        report = run_pipeline(spark, pipeline)
+        listener = StreamListener(write=print_message, metrics_path=metrics)
+        with closing(listener):
+            if metrics_address is not None:
+                print_message(f"metrics: http://{listener.serve(metrics_address)}/metrics")
+            spark.streams.addListener(listener)
+            report = run_pipeline(spark, pipeline)
     print_output(str(report))
 
 

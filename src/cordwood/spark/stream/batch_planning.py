@@ -13,14 +13,16 @@ The plan depends on the ranges and on the sources alone: a batch that Spark repe
 offsets.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from cordwood.core.ports import Files
+from cordwood.core.types import TopicPartition
 from cordwood.spark.source.coverage import OffsetRange, PlannedRead, cover
 from cordwood.spark.source.offset_gaps import resolve_gaps
-from cordwood.spark.source.source_options import SPLIT_BYTES, SourceOptions
+from cordwood.spark.source.source_options import SPLIT_BYTES, Offsets, SourceOptions
 from cordwood.spark.source.source_view import SourceView
 from cordwood.spark.source.split_planning import cut_reads
 from cordwood.spark.source.splits import Split, limit_records, pack_by_size
@@ -35,11 +37,11 @@ _UNEVEN: Final = 2
 
 
 class BatchPlan(NamedTuple):
-    """The packs of a batch, their bytes, and the recorded offsets that no source has."""
+    """The packs of a batch, their bytes, and the number of offsets that no source has."""
 
     packs: list[tuple[Split, ...]]
     size: int
-    gap_offsets: int
+    gaps: Offsets
 
 
 def plan_batch(
@@ -54,7 +56,11 @@ def plan_batch(
         gaps += missing
     filled = resolve_gaps(files, gaps, options=options.source, topic_ids=view.topic_ids)
     reads = sorted([*reads, *filled], key=lambda read: read.range)
-    lost = sum(_count(each) for each in gaps) - sum(_count(each.range) for each in filled)
+    lost = Counter[TopicPartition]()
+    for gap in gaps:
+        lost[gap.partition] += _count(gap)
+    for read in filled:
+        lost[read.range.partition] -= _count(read.range)
     splits = cut_reads(files, reads, options=_cut_options(options))
     total = sum(each.size for each in splits)
     size = options.source.split_bytes if options.has_split_bytes else task_bytes(total)
@@ -62,7 +68,7 @@ def plan_batch(
         size = min(size, total // options.source.min_partitions)
     pieces = [piece for each in splits for piece in _pieces(each, max(1, size))]
     packs = pack_by_size(pieces, size=max(1, size), records=options.source.max_records)
-    return BatchPlan(packs, total, lost)
+    return BatchPlan(packs, total, +lost)
 
 
 def task_bytes(total: int) -> int:

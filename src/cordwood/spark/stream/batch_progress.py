@@ -7,14 +7,28 @@ of other formats in the same query count neither records nor lag.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.core.errors import SettingError
-from cordwood.spark.stream.stream_offset import RESERVED, JsonObject, parse_offset
+from cordwood.core.types import TopicPartition
+from cordwood.spark.stream.stream_offset import NO_OFFSETS, RESERVED, JsonObject, parse_offset
 from cordwood.spark.stream.stream_report import parse_facts
 
 #: A source of the progress: its report, the end of the batch, and its rows.
 _Source: TypeAlias = tuple[JsonObject, JsonObject, int]
+
+
+class PartitionProgress(NamedTuple):
+    """The next offset of a partition, the offsets behind it, and those that no source has."""
+
+    position: int
+    behind: int
+    gap_offsets: int = 0
+
+
+#: The partitions of a query whose sources are unknown.
+NO_PARTITIONS: Final[Mapping[TopicPartition, PartitionProgress]] = MappingProxyType({})
 
 
 class BatchProgress(NamedTuple):
@@ -29,6 +43,7 @@ class BatchProgress(NamedTuple):
     behind_ms: int
     gap_offsets: int
     failed_commits: int
+    partitions: Mapping[TopicPartition, "PartitionProgress"] = NO_PARTITIONS
 
 
 def parse_progress(progress: JsonObject) -> BatchProgress | None:
@@ -38,6 +53,11 @@ def parse_progress(progress: JsonObject) -> BatchProgress | None:
     if not sources:
         return None
     durations = progress.get("durationMs")
+    partitions = {
+        each: found
+        for report, end, _ in sources
+        for each, found in _partitions(report, end).items()
+    }
     return BatchProgress(
         query=str(progress.get("name") or progress.get("id")),
         batch=_number(progress.get("batchId")),
@@ -46,10 +66,11 @@ def parse_progress(progress: JsonObject) -> BatchProgress | None:
         duration_ms=_number(
             durations.get("triggerExecution") if isinstance(durations, Mapping) else 0
         ),
-        behind=sum(_behind(report, end) for report, end, _ in sources),
+        behind=sum(each.behind for each in partitions.values()),
         behind_ms=max(each.behind_ms for each in facts),
         gap_offsets=sum(each.gap_offsets for each in facts),
         failed_commits=sum(each.failed_commits for each in facts),
+        partitions=partitions,
     )
 
 
@@ -79,16 +100,22 @@ def _sources(progress: JsonObject) -> Iterator[_Source]:
             yield report, end, _number(source.get("numInputRows"))
 
 
-def _behind(report: JsonObject, end: JsonObject) -> int:
+def _partitions(report: JsonObject, end: JsonObject) -> Mapping[TopicPartition, PartitionProgress]:
+    """Return the progress of the partitions that the sources have."""
     try:
         ends = parse_offset({name: each for name, each in report.items() if name != RESERVED})
         done = parse_offset(end)
     except SettingError:
-        return 0
-    return sum(
-        max(0, last - done.positions.get(partition, 0))
-        for partition, last in ends.positions.items()
-    )
+        return NO_PARTITIONS
+    facts = parse_facts(report)
+    gaps = NO_OFFSETS if facts is None else facts.gaps
+    found = {}
+    for partition, last in ends.positions.items():
+        position = done.positions.get(partition, 0)
+        found[partition] = PartitionProgress(
+            position, max(0, last - position), gaps.get(partition, 0)
+        )
+    return found
 
 
 def _number(value: object) -> int:

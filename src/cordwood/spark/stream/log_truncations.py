@@ -8,8 +8,8 @@ A record of a later leader epoch before the position replaced another one. So ea
 stores the latest leader epoch of its partitions, and the next trigger compares it with the sources:
 directories have a leader epoch checkpoint, and leaders answer OffsetsForLeaderEpoch.
 
-A log that loses records within one leader epoch and is filled again in the same one cannot be told
-from a log that has lost none.
+A log that loses records within one leader epoch, and is filled again in the same one, looks like a
+log that has lost none.
 """
 
 from collections.abc import Collection

@@ -1,10 +1,12 @@
 """A listener that prints a line a batch and keeps metrics of streams for Prometheus.
 
-    spark.streams.addListener(cordwood.spark.StreamListener(metrics_path="…/cordwood.prom"))
+    listener = cordwood.spark.StreamListener(metrics_path="…/cordwood.prom")
+    listener.serve("127.0.0.1:9404")            # GET /metrics, until `close`
+    spark.streams.addListener(listener)
 
 Spark calls it in the driver, one call at a time. The metrics file is replaced after each batch, so
-that the textfile collector of a node exporter reads a whole one; `metrics_text` returns the same
-text for a program that serves it.
+that the textfile collector of a node exporter reads a whole one. `metrics_text` returns the same
+text, and so does the page; it is rendered after each batch.
 """
 
 import json
@@ -18,6 +20,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from cordwood.observability.exposition import expose
 from cordwood.observability.metrics import Metrics
 from cordwood.spark.stream.batch_progress import parse_progress, progress_line
+from cordwood.spark.stream.metrics_server import MetricsServer, serve_metrics
 from cordwood.spark.stream.stream_metrics import STREAM_CATALOGUE, count_batch, forget_lag
 
 if TYPE_CHECKING:
@@ -45,10 +48,24 @@ class StreamListener(StreamingQueryListener):
         self._metrics_path = None if metrics_path is None else Path(metrics_path)
         self._metrics = Metrics(STREAM_CATALOGUE)
         self._names: dict[str, str] = {}
+        self._text = ""
+        self._server: MetricsServer | None = None
 
     def metrics_text(self) -> str:
-        """Return the metrics in Prometheus's text format."""
-        return "".join(expose(self._metrics))
+        """Return the metrics in Prometheus's text format, as they are after the last batch."""
+        return self._text
+
+    def serve(self, address: str) -> str:
+        """Serve the metrics over HTTP at `host:port`, port 0 for a free one; return the address."""
+        self.close()
+        self._server = serve_metrics(address, self.metrics_text)
+        return str(self._server.address)
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
 
     def onQueryStarted(self, event: "QueryStartedEvent") -> None:  # noqa: N802  # as Spark calls it
         """Remember the name of a query."""
@@ -73,7 +90,8 @@ class StreamListener(StreamingQueryListener):
         self._save()
 
     def _save(self) -> None:
-        """Replace the metrics file."""
+        """Render the metrics, and replace the file of them."""
+        self._text = "".join(expose(self._metrics))
         if self._metrics_path is not None:
             whole = self._metrics_path.with_name(f".{self._metrics_path.name}.tmp")
             whole.write_text(self.metrics_text())

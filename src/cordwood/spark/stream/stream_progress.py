@@ -62,8 +62,8 @@ class StreamPositions(NamedTuple):
     truncated: Offsets = NO_OFFSETS
 
 
-class LogFacts(NamedTuple):
-    """Facts of the logs beyond their readable extents.
+class LogChanges(NamedTuple):
+    """Changes of the logs that their readable extents do not show.
 
     `log_ends` are those of the partitions whose logs have records after the readable end, and
     `truncated` the offsets below the positions where records of a later leader epoch begin.
@@ -74,7 +74,7 @@ class LogFacts(NamedTuple):
 
 
 #: Logs that end at their readable ends and were not truncated.
-_NO_FACTS: Final = LogFacts()
+_NO_CHANGES: Final = LogChanges()
 
 
 def positions_after(
@@ -83,13 +83,13 @@ def positions_after(
     *,
     topic_ids: Mapping[str, str],
     policy: StreamPolicy,
-    facts: LogFacts = _NO_FACTS,
+    changes: LogChanges = _NO_CHANGES,
 ) -> StreamPositions:
     """Return the positions to continue at after the end of a batch; raise by policy."""
     recreated = recreated_topics(done.topic_ids, topic_ids, policy=policy)
     truncated = {
         each: offset
-        for each, offset in facts.truncated.items()
+        for each, offset in changes.truncated.items()
         if each in extents and each.topic not in recreated
     }
     check_not_replaced(done.positions, truncated, policy=policy)
@@ -98,7 +98,7 @@ def positions_after(
         if partition in truncated:
             continue
         if partition in extents:
-            log_end = max(extents[partition].end, facts.log_ends.get(partition, 0))
+            log_end = max(extents[partition].end, changes.log_ends.get(partition, 0))
             is_new = partition.topic in recreated
             if offset > log_end and not is_new:
                 is_same = partition.topic in done.topic_ids and partition.topic in topic_ids

@@ -11,6 +11,7 @@ Spark calls from one thread, and makes no call when a query ends.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
@@ -43,6 +44,7 @@ from cordwood.spark.stream.log_truncations import (
 )
 from cordwood.spark.stream.stream_lag import StreamLag
 from cordwood.spark.stream.stream_offset import (
+    NO_OFFSETS,
     JsonObject,
     StreamOffset,
     offset_json,
@@ -50,7 +52,7 @@ from cordwood.spark.stream.stream_offset import (
 )
 from cordwood.spark.stream.stream_options import StreamOptions
 from cordwood.spark.stream.stream_progress import (
-    LogFacts,
+    LogChanges,
     StreamPositions,
     backlogs_of,
     check_listed,
@@ -109,11 +111,12 @@ class StreamQuery:
         if end is None:
             return start
         end = with_leader_epochs(end, done, view)
-        self._record_truncated(done, positions)
         self._last_batch_ms = now_ms
         self._end = end
         found = offset_json(end)
-        self._plan = start, found, self._planned(ranges_between(done, end), view)
+        plan = self._planned(ranges_between(done, end), view)
+        lost = self._record_truncated(done, positions)
+        self._plan = start, found, plan._replace(gaps=Counter(plan.gaps) + lost)
         return found
 
     def packs(self, start: JsonObject, end: JsonObject) -> list[tuple[Split, ...]]:
@@ -139,9 +142,9 @@ class StreamQuery:
         plan = None if self._plan is None else self._plan[2]
         facts = ReportedFacts(
             size=0 if plan is None else plan.size,
-            gap_offsets=0 if plan is None else plan.gap_offsets,
             behind_ms=self._lag.behind_ms(self._end.positions, self._view),
             failed_commits=0 if self._group is None else self._group.failures,
+            gaps=NO_OFFSETS if plan is None else plan.gaps,
         )
         return report_json(ends, facts)
 
@@ -175,7 +178,7 @@ class StreamQuery:
             view.extents,
             topic_ids=view.topic_ids,
             policy=policy,
-            facts=LogFacts(
+            changes=LogChanges(
                 self._log_ends(done, view),
                 truncated_below(done, view, partitions=moved_partitions(done, view)),
             ),
@@ -211,10 +214,12 @@ class StreamQuery:
             found |= {each: end.offset for each, end in ends.items()}
         return found
 
-    def _record_truncated(self, done: StreamOffset, positions: StreamPositions) -> None:
-        """Record the offsets whose records the stream has read and the logs no longer have."""
+    def _record_truncated(
+        self, done: StreamOffset, positions: StreamPositions
+    ) -> Counter[TopicPartition]:
+        """Record the offsets whose records were read and are in no log; return their numbers."""
         if not positions.truncated:
-            return
+            return Counter()
         lost = [
             OffsetRange(each, offset, done.positions[each])
             for each, offset in sorted(positions.truncated.items())
@@ -223,6 +228,7 @@ class StreamQuery:
             _log.warning("%s were read and then truncated; their new records follow", each)
         assert self._options.source.gap_table is not None, "parse_options has checked it"
         record_gaps(lost, self._options.source.gap_table)
+        return Counter({each.partition: each.end - each.start for each in lost})
 
     def _report_waiting(self, positions: Offsets, view: SourceView) -> None:
         """Log each partition once whose position waits for the readable end."""

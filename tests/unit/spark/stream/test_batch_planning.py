@@ -83,7 +83,7 @@ def test_recorded_gap_is_counted(tmp_path: Path) -> None:
         gapTable=str(tmp_path / "gaps"),
     )
 
-    assert plan.gap_offsets == 3
+    assert plan.gaps == {T0: 3}
 
 
 @pytest.mark.parametrize(

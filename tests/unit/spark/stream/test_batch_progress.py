@@ -1,12 +1,25 @@
 """Progress of a batch, from Spark's JSON to a line."""
 
-from cordwood.spark.stream.batch_progress import BatchProgress, parse_progress, progress_line
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.stream.batch_progress import (
+    BatchProgress,
+    PartitionProgress,
+    parse_progress,
+    progress_line,
+)
 from cordwood.spark.stream.stream_offset import JsonObject
 
+P0, P1 = (TopicPartition(TopicName("orders"), PartitionId(each)) for each in range(2))
 OURS: JsonObject = {
     "endOffset": {"@cordwood": {"ids": {"orders": "id"}}, "orders": {"0": 5}},
     "latestOffset": {
-        "@cordwood": {"behindMs": 3100, "bytes": 360_000, "failedCommits": 1, "gapOffsets": 2},
+        "@cordwood": {
+            "behindMs": 3100,
+            "bytes": 360_000,
+            "failedCommits": 1,
+            "gapOffsets": 2,
+            "gaps": {"orders": {"1": 2}},
+        },
         "orders": {"0": 9, "1": 3},
     },
     "numInputRows": 3000,
@@ -22,7 +35,18 @@ def progress(*sources: JsonObject, **more: object) -> JsonObject:
 def test_progress_has_the_facts_of_our_source() -> None:
     done = parse_progress(progress(OURS, THEIRS, name="orders"))
 
-    assert done == BatchProgress("orders", 7, 3000, 360_000, 420, 7, 3100, 2, 1)
+    assert done == BatchProgress(
+        "orders",
+        7,
+        3000,
+        360_000,
+        420,
+        behind=7,
+        behind_ms=3100,
+        gap_offsets=2,
+        failed_commits=1,
+        partitions={P0: PartitionProgress(5, 4), P1: PartitionProgress(0, 3, gap_offsets=2)},
+    )
 
 
 def test_query_without_a_name_has_its_id() -> None:

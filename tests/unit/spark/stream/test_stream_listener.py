@@ -1,6 +1,8 @@
 """The listener of streams, with events as Spark makes them."""
 
 import json
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
@@ -9,6 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
+from cordwood.observability.exposition import CONTENT_TYPE
 from cordwood.spark.stream.stream_listener import StreamListener
 from tests.unit.spark.stream.test_batch_progress import OURS, THEIRS, progress
 
@@ -62,6 +65,31 @@ def test_lag_ends_with_the_query() -> None:
     listener.onQueryTerminated(cast("QueryTerminatedEvent", SimpleNamespace(**RUN)))
 
     assert "behind" not in listener.metrics_text()
+
+
+def fetched(address: str, path: str = "/metrics") -> tuple[int, str, str]:
+    """Return the status, the content type and the body of a GET request."""
+    connection = HTTPConnection(address, timeout=30)
+    with closing(connection):
+        connection.request("GET", path)
+        response = connection.getresponse()
+        body = response.read().decode()
+        return response.status, str(response.getheader("Content-Type")), body
+
+
+def test_metrics_are_served_over_http_after_each_batch() -> None:
+    listener = StreamListener(write=list[str]().append)
+    with closing(listener):
+        address = listener.serve("127.0.0.1:0")
+        before = fetched(address)
+        finished(listener, OURS)
+
+        after = fetched(address)
+
+    assert before == (200, CONTENT_TYPE, "")
+    assert after == (200, CONTENT_TYPE, listener.metrics_text())
+    behind = 'cordwood_stream_partition_behind_records{query="orders",topic="orders",partition="0"}'
+    assert f"{behind} 4\n" in after[2]
 
 
 def test_line_goes_to_stderr_by_default(capsys: pytest.CaptureFixture[str]) -> None:

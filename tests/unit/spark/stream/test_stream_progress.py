@@ -15,7 +15,7 @@ from cordwood.spark.source.source_options import OffsetRangeLimit
 from cordwood.spark.stream.admission import Backlog
 from cordwood.spark.stream.stream_offset import StreamOffset
 from cordwood.spark.stream.stream_progress import (
-    LogFacts,
+    LogChanges,
     StreamPolicy,
     StreamPositions,
     backlogs_of,
@@ -102,7 +102,9 @@ def test_stream_waits_at_its_position_while_records_after_the_end_cannot_be_read
 ) -> None:
     done, extents = StreamOffset({P0: 5}, before), {P0: PartitionExtent(0, 3)}
 
-    found = positions_after(done, extents, topic_ids=now, policy=policy, facts=LogFacts({P0: 5}))
+    found = positions_after(
+        done, extents, topic_ids=now, policy=policy, changes=LogChanges({P0: 5})
+    )
 
     assert found.readable == {P0: 5}
 
@@ -115,14 +117,14 @@ def test_same_topic_that_ends_before_the_position_is_never_restarted(policy: Str
         InconsistentTopicIdError, match=r"log ends at 4.* isolation\.level or endAt"
     ) as caught:
         positions_after(
-            done, extents, topic_ids={"t": "id"}, policy=policy, facts=LogFacts({P0: 4})
+            done, extents, topic_ids={"t": "id"}, policy=policy, changes=LogChanges({P0: 4})
         )
 
     assert "restart" not in str(caught.value)
 
 
 def test_truncated_log_is_refused_with_the_offsets_that_were_replaced() -> None:
-    facts = LogFacts(truncated={P0: 3})
+    changes = LogChanges(truncated={P0: 3})
 
     with pytest.raises(OffsetOutOfRangeError, match="t-0: offsets 3 to 4 were truncated"):
         positions_after(
@@ -130,7 +132,7 @@ def test_truncated_log_is_refused_with_the_offsets_that_were_replaced() -> None:
             {P0: PartitionExtent(0, 9)},
             topic_ids={},
             policy=STRICT,
-            facts=facts,
+            changes=changes,
         )
 
 
@@ -140,7 +142,7 @@ def test_truncated_log_is_read_again_where_gaps_are_recorded() -> None:
         {P0: PartitionExtent(0, 4), P1: PartitionExtent(0, 2)},
         topic_ids={},
         policy=StreamPolicy(gap="record"),
-        facts=LogFacts(truncated={P0: 3}),
+        changes=LogChanges(truncated={P0: 3}),
     )
 
     assert found == StreamPositions({P0: 3, P1: 2}, {}, {P0: 3})

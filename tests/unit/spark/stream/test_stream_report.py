@@ -11,7 +11,7 @@ def test_report_has_the_ends_in_the_form_of_spark_sql_kafka() -> None:
 
 
 def test_facts_survive_a_round_trip() -> None:
-    facts = ReportedFacts(size=4096, gap_offsets=3, behind_ms=250, failed_commits=1)
+    facts = ReportedFacts(size=4096, gaps={P0: 3}, behind_ms=250, failed_commits=1)
 
     assert parse_facts(report_json({P0: 9}, facts)) == facts
 
