@@ -59,7 +59,7 @@ class FrameReader:
         """Parse received bytes; BytesError for a size that is negative or above the limit."""
         view = memoryview(self._kept + data if self._kept else data)
         self._kept = b""
-        at = self._fill_from(view)
+        at = self._take_whole(view, self._fill_from(view))
         while self._begin(view[at : at + _SIZE.size]):
             at += _SIZE.size
             at += self._fill_from(view[at:])
@@ -85,6 +85,20 @@ class FrameReader:
         self.frames.clear()
         self._kept = b""
         self._end_frame()
+
+    def _take_whole(self, view: memoryview, at: int) -> int:
+        """Copy the frames that have arrived whole; return where any other one begins."""
+        end = len(view)
+        while end - at > _SIZE.size and not self.size:
+            (size,) = _SIZE.unpack_from(view, at)
+            start = at + _SIZE.size
+            if not 0 < size <= end - start or size > self._limit():
+                break  # incomplete, empty or invalid
+            at = start + size
+            body = self._allocate(size)
+            body[:] = view[start:at]
+            self.frames.append(body)
+        return at
 
     def _begin(self, prefix: memoryview) -> bool:
         """Begin a frame of this size; False if the size is incomplete."""

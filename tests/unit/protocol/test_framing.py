@@ -72,6 +72,24 @@ def test_frames_before_a_rejected_size_are_returned() -> None:
     assert list(frames.frames) == [b"good"]
 
 
+def test_frames_before_one_above_the_limit_are_returned() -> None:
+    frames = reader(4)
+
+    with pytest.raises(BytesError):
+        frames.feed(framing(b"good", b"large"))
+
+    assert list(frames.frames) == [b"good"]
+
+
+def test_whole_frames_do_not_share_the_received_bytes() -> None:
+    frames, received = reader(), bytearray(framing(b"ab", b"cd"))
+
+    frames.feed(received)
+    received[:] = bytes(len(received))
+
+    assert list(frames.frames) == [b"ab", b"cd"]
+
+
 def test_limit_may_change_between_frames() -> None:
     limit = 2
     frames = FrameReader(lambda: limit)
