@@ -10,7 +10,7 @@ one from copied records, and `empty_batch` one without records.
 """
 
 from collections.abc import Sequence
-from struct import Struct
+from struct import Struct, error
 from typing import Final, NamedTuple, Self
 
 from cordwood.core.binary import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, Buffer, crc32c
@@ -104,6 +104,15 @@ class BatchFields(NamedTuple):
                 remedy="use Codec.from_name, with one of "
                 + ", ".join(one.kafka_name for one in Codec),
             )
+        times = self.log_append_time_ms or 0, self.delete_horizon_ms or 0
+        producer = self.producer_id, self.producer_epoch, self.base_sequence
+        try:
+            _NUMBERS.pack(self.base_offset, self.partition_leader_epoch, *producer, *times)
+        except error:
+            self._raise_out_of_range()
+
+    def _raise_out_of_range(self) -> None:
+        """Raise an error for the number that does not fit its field."""
         for name, (lowest, highest) in _RANGES.items():
             number: int | None = getattr(self, name)
             if number is not None and not lowest <= number <= highest:
@@ -115,6 +124,8 @@ class BatchFields(NamedTuple):
                 )
 
 
+#: The numbers of `_RANGES`, the times last.
+_NUMBERS: Final = Struct(">qiqhiqq")
 _INT32: Final = (INT32_MIN, INT32_MAX)
 _INT64: Final = (INT64_MIN, INT64_MAX)
 _RANGES: Final = {
@@ -145,7 +156,8 @@ class BatchBuilder:
     __slots__ = ("_base_timestamp", "_raw", "count", "fields", "last_offset", "max_timestamp")
 
     def __init__(self, fields: BatchFields = NO_FIELDS) -> None:
-        fields.ensure_consistent()
+        if fields is not NO_FIELDS:
+            fields.ensure_consistent()
         self.fields = fields
         self.count = 0
         self.last_offset = fields.base_offset - 1
@@ -253,6 +265,12 @@ class BatchBuilder:
     def _ensure_follows(self, offset: int, timestamp: int) -> None:
         """Raise InvalidRecordError for a record that cannot follow the previous ones."""
         base_offset = self.fields.base_offset
+        if (
+            type(timestamp) is int
+            and -1 <= timestamp <= INT64_MAX
+            and 0 <= self.last_offset < offset <= base_offset + INT32_MAX <= INT64_MAX
+        ):
+            return  # as almost all records: each check below takes as long
         lowest, highest = max(0, self.last_offset + 1), min(INT64_MAX, base_offset + INT32_MAX)
         if not lowest <= offset <= highest:
             raise InvalidRecordError(
