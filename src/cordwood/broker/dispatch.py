@@ -260,6 +260,14 @@ class _EncodedLater:
         self._version = version
         self._began_ms = began_ms
 
+    def known(self) -> list[Chunk] | None:
+        if not self._pending.done():
+            return None
+        chunks = encode_small(self._pending.result(), self._version)
+        if chunks is not None:
+            self._dispatch.count(self._served, self._version, began_ms=self._began_ms)
+        return chunks
+
     async def chunks(self) -> list[Chunk] | None:
         response = await self._pending.response()
         chunks = await self._dispatch.encode(response, self._version)

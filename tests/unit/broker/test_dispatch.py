@@ -136,6 +136,27 @@ def test_pending_response_is_encoded_and_counted_once_it_is_known(handlers: Modu
     assert metrics.counter("cordwood_requests_total", "ApiVersions", "0").value == 1
 
 
+def test_pending_response_is_known_with_its_future(handlers: ModuleType) -> None:
+    later = ApiVersionsResponse(error_code=35, api_keys=[])
+    context = RequestContext(KEY, 0, 7, None, CONNECTION)
+
+    async def scene() -> tuple[list[Chunk] | None, list[Chunk] | None]:
+        future = asyncio.get_running_loop().create_future()
+
+        async def answer(*_: object) -> PendingResponse:
+            return PendingResponse(future, lambda _: later)
+
+        handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
+        handled = await dispatch(SAMPLE).handle(context, memoryview(b""))
+        assert handled is not None
+        assert not isinstance(handled, list)
+        before = handled.known()
+        future.set_result(later)
+        return before, handled.known()
+
+    assert asyncio.run(scene()) == (None, encode(later, 0))
+
+
 def test_unknown_api_is_rejected() -> None:
     with pytest.raises(UnsupportedVersionError, match="API key 3 is not served"):
         ask(dispatch({}), 0, key=3)

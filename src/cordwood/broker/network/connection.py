@@ -62,7 +62,7 @@ class _Waiting(NamedTuple):
 
     async def frame(self) -> list[Chunk] | None:
         """Wait for the response, and return its frame."""
-        chunks = await self.response.chunks()
+        chunks = self.response.known() or await self.response.chunks()
         return None if chunks is None else framed(self.header, chunks)
 
 

@@ -17,6 +17,9 @@ from cordwood.protocol.schema import Response
 class PendingChunks(Protocol):
     """A response that is encoded when it is known."""
 
+    def known(self) -> list[Chunk] | None:
+        """Return the response if it is known and small; otherwise wait for `chunks`."""
+
     def chunks(self) -> Awaitable[list[Chunk] | None]:
         """Wait for the response, and return it."""
 
@@ -46,12 +49,23 @@ class PendingResponse:
         self._future = future
         self._on_error = on_error
 
+    def done(self) -> bool:
+        """Return whether `result` has the response."""
+        return self._future.done()
+
+    def result(self) -> Response:
+        """Return the response, which is known."""
+        try:
+            return self._future.result()
+        except KafkaError as error:
+            return self._on_error(error.with_traceback(None))  # its frame refers to the future
+
     async def response(self) -> Response:
         """Wait for the response, and return it."""
         try:
             return await self._future
         except KafkaError as error:
-            return self._on_error(error.with_traceback(None))  # its frame refers to the future
+            return self._on_error(error.with_traceback(None))  # as above
 
     def abandon(self) -> None:
         """End the wait: the client has gone."""

@@ -118,12 +118,15 @@ class Later:
     """A response that waits for an event."""
 
     def __init__(self, known: asyncio.Event, body: bytes) -> None:
-        self.known = known
+        self.event = known
         self.body = body
         self.is_abandoned = False
 
+    def known(self) -> list[Chunk] | None:
+        return [self.body] if self.event.is_set() else None
+
     async def chunks(self) -> list[Chunk]:
-        await self.known.wait()
+        await self.event.wait()
         return [self.body]
 
     def abandon(self) -> None:

@@ -34,6 +34,26 @@ def test_error_of_the_future_becomes_a_response() -> None:
     assert run(scene()) == HeartbeatResponse(error_code=NotCoordinatorError.code)
 
 
+def test_response_is_done_with_its_future() -> None:
+    async def scene() -> tuple[bool, bool, Response]:
+        future = asyncio.get_running_loop().create_future()
+        pending = PendingResponse(future, failed)
+        before = pending.done()
+        future.set_result(HeartbeatResponse(error_code=0))
+        return before, pending.done(), pending.result()
+
+    assert run(scene()) == (False, True, HeartbeatResponse(error_code=0))
+
+
+def test_result_of_a_failed_future_is_the_response_of_the_error() -> None:
+    async def scene() -> Response:
+        future = asyncio.get_running_loop().create_future()
+        future.set_exception(NotCoordinatorError("moved"))
+        return PendingResponse(future, failed).result()
+
+    assert run(scene()) == HeartbeatResponse(error_code=NotCoordinatorError.code)
+
+
 def test_failed_response_is_freed_without_the_garbage_collector() -> None:
     async def scene() -> weakref.ref[asyncio.Future[Response]]:
         future = asyncio.get_running_loop().create_future()
