@@ -49,6 +49,9 @@ class TransactionalProducer(NamedTuple):
 class CoordinatorEvent(Enum):
     """The events that metrics count (Kafka: the sensors of `GroupCoordinatorMetrics`)."""
 
+    # Members are compared by identity; the hash of `Enum` is a function of Python.
+    __hash__ = object.__hash__
+
     OFFSETS_COMMITTED = auto()
     OFFSETS_EXPIRED = auto()
     OFFSETS_DELETED = auto()  # by a request about offsets

@@ -19,7 +19,7 @@ MOST_PARTITIONS: Final = 200
 
 def are_few(topics: Sequence[Struct], field: str) -> bool:
     """Return whether the topics are one piece."""
-    return sum(len(getattr(each, field)) or 1 for each in topics) <= MOST_PARTITIONS
+    return sum([len(getattr(each, field)) or 1 for each in topics]) <= MOST_PARTITIONS
 
 
 def pieces(topics: Sequence[T], field: str, *, most: int = MOST_PARTITIONS) -> Iterator[list[T]]:

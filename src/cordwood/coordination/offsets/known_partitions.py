@@ -69,7 +69,7 @@ def known_by_name(
     topics: Iterable[NamedTopic[P]], view: TopicView, *, results: PartitionResults
 ) -> list[KnownTopic[P]]:
     """Return the existing partitions of topics by name; reject the others in `results`."""
-    known = list[KnownTopic[P]]()
+    known: list[KnownTopic[P]] = []
     for topic in topics:
         facts = view.by_name(topic.name)
         if facts is None:
@@ -85,7 +85,7 @@ def known_by_id(
     topics: Iterable[IdentifiedTopic[P]], view: TopicView, *, results: PartitionResults
 ) -> list[KnownTopic[P]]:
     """Return the existing partitions of topics by id; reject the others in `results`."""
-    known = list[KnownTopic[P]]()
+    known: list[KnownTopic[P]] = []
     for topic in topics:
         facts = view.by_id(topic.topic_id)
         if facts is None:
@@ -101,6 +101,8 @@ def known_by_id(
 def _existing(
     topic: KnownTopic[P], count: int, *, results: PartitionResults
 ) -> list[KnownTopic[P]]:
+    if len(topic.partitions) == 1 and 0 <= topic.partitions[0].partition_index < count:
+        return [topic]
     numbers = topic.numbers
     if not numbers or (min(numbers) >= 0 and max(numbers) < count):
         return [topic] if numbers else []

@@ -83,7 +83,7 @@ def commit(
     """Return the records of a commit, or the error of the group for all its partitions."""
     try:
         validator = _validate(request, groups)
-        records = list[CoordinatorRecord]()
+        records: list[CoordinatorRecord] = []
         results = [_commit_topic(request, each, validator, records=records) for each in topics]
     except KafkaError as error:
         code = _code(error, request.committer)
@@ -119,10 +119,12 @@ def _commit_topic(
     records: list[CoordinatorRecord],
 ) -> TopicResult:
     result = TopicResult(topic.name, topic.topic_id, [])
+    # Kafka writes no topic id with the offsets of transactions.
+    topic_id = NO_UUID if request.committer.is_transactional else topic.topic_id
     for each in topic.partitions:
         number = each.partition_index
         metadata = each.committed_metadata or ""
-        if utf16_length(metadata) > request.max_metadata:
+        if metadata and utf16_length(metadata) > request.max_metadata:
             code = OffsetMetadataTooLargeError.code
             result.partitions.append(PartitionResult(number, code))
             continue
@@ -135,8 +137,7 @@ def _commit_topic(
             metadata=metadata,
             commit_timestamp=request.now_ms,
             expire_timestamp=request.expire_timestamp_ms,
-            # Kafka writes no topic id with the offsets of transactions.
-            topic_id=NO_UUID if request.committer.is_transactional else topic.topic_id,
+            topic_id=topic_id,
         )
         records.append(commit_record(GroupPartition(request.group_id, topic.name, number), value))
     return result

@@ -114,15 +114,16 @@ class OffsetMetadataManager:
             known,
             groups=self._groups,
         )
-        outcome = Outcome(
+        timers: list[TimerChange] = []
+        if committed.is_accepted:
+            timers = self._keep_session(committer, request.group_id, now_ms)
+        response = _commit_response(results.followed_by(committed.topics))
+        return Outcome(
             records=committed.records,
+            answers=[Answer(ticket, response)],
+            timers=timers,
             events=counted(CoordinatorEvent.OFFSETS_COMMITTED, committed.records),
         )
-        if committed.is_accepted:
-            outcome.timers += self._keep_session(committer, request.group_id, now_ms)
-        response = _commit_response(results.followed_by(committed.topics))
-        outcome.answers.append(Answer(ticket, response))
-        return outcome
 
     def commit_transactional(
         self, request: TxnOffsetCommitRequest, client: ClientContext, *, ticket: Ticket, now_ms: int

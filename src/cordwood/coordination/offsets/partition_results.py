@@ -34,7 +34,7 @@ class PartitionResults:
     """The results of a request in the order of its response."""
 
     def __init__(self) -> None:
-        self._topics = dict[tuple[str, Uuid], TopicResult]()
+        self._topics: dict[tuple[str, Uuid], TopicResult] = {}
 
     def reject(
         self, name: str, partitions: Iterable[int], *, error_code: int, topic_id: Uuid = NO_UUID

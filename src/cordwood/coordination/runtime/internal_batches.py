@@ -43,7 +43,7 @@ def encode_batch(
     codec: Codec = Codec.NONE,
 ) -> bytearray:
     """Return the batch of one outcome; with a producer it is part of its transaction."""
-    fields = NO_FIELDS._replace(codec=codec)
+    fields = NO_FIELDS if codec is Codec.NONE else NO_FIELDS._replace(codec=codec)
     if producer is not None:
         fields = BatchFields(
             codec=codec,

@@ -33,7 +33,8 @@ class OpenBatch:
     ) -> None:
         self._append = append
         self._most_bytes = min(most_bytes, MOST_BYTES)
-        self._builder = BatchBuilder(NO_FIELDS._replace(codec=codec))
+        fields = NO_FIELDS if codec is Codec.NONE else NO_FIELDS._replace(codec=codec)
+        self._builder = BatchBuilder(fields)
 
     def add(self, records: Sequence[CoordinatorRecord], now_ms: int) -> bool:
         """Add the records of an outcome; return False, with nothing added, if they do not fit."""
