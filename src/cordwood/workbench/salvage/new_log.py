@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import BytesError, DamagedFileError
 from cordwood.core.ports import Files, Ports
-from cordwood.core.types import Offset, TopicPartition
+from cordwood.core.types import NO_LEADER_EPOCH, Offset, TopicPartition
 from cordwood.storage.checkpoints.checkpoint_files import (
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
@@ -126,16 +126,17 @@ def ordered_batches(
 ) -> Iterator[tuple[int, int, bytearray, bool]]:
     """Yield offsets and bytes of each batch, and whether it is a marker, rebuilt ones too."""
     markers = iter([*contents.markers, None])
-    marker = next(markers)
+    marker, epoch = next(markers), int(NO_LEADER_EPOCH)
     for run in contents.runs:
         for batch in batches_of(run, windows):
             while marker is not None and marker.offset < batch.offset:
-                yield marker.offset, marker.offset, marker.encoded(), True
+                yield marker.offset, marker.offset, marker.encoded(after_epoch=epoch), True
                 marker = next(markers)
+            epoch = max(epoch, batch.epoch)
             data = _bytes_of(batch, contents, windows)
             yield batch.offset, batch.last_offset, data, batch.header.is_control
     while marker is not None:
-        yield marker.offset, marker.offset, marker.encoded(), True
+        yield marker.offset, marker.offset, marker.encoded(after_epoch=epoch), True
         marker = next(markers)
 
 

@@ -37,12 +37,12 @@ class RebuiltMarker(NamedTuple):
     event: TransactionEvent
     why: str
 
-    def encoded(self) -> bytearray:
-        """Return the batch of the marker."""
+    def encoded(self, *, after_epoch: int) -> bytearray:
+        """Return the batch of the marker, which follows a batch of a leader epoch."""
         event = self.event
         fields = BatchFields(
             base_offset=self.offset,
-            partition_leader_epoch=event.leader_epoch,
+            partition_leader_epoch=max(event.leader_epoch, after_epoch),
             producer_id=event.producer_id,
             producer_epoch=event.producer_epoch,
             base_sequence=NO_SEQUENCE,

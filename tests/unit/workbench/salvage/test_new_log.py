@@ -32,6 +32,21 @@ def test_rebuilt_markers_are_written_at_their_offsets_and_end_a_set() -> None:
     assert [[each.base_offset for each in batches(data)] for data in found] == [[0, 4], [5, 9]]
 
 
+def test_rebuilt_marker_has_the_leader_epoch_of_its_place() -> None:
+    (runs,), windows = runs_in({"a": batch(0) + batch(5, epoch=3)})
+    markers = [
+        RebuiltMarker(
+            offset, is_commit=True, event=TransactionEvent(0, 0, 7, 0, 0, 1000), why="why"
+        )
+        for offset in (4, 9)
+    ]
+
+    found = record_sets(NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999)
+
+    epochs = [[each.partition_leader_epoch for each in batches(data)] for data in found]
+    assert epochs == [[0, 0], [3, 3]]
+
+
 def test_rebuilt_batch_of_a_transaction_without_an_end_is_in_none() -> None:
     runs = list(runs_of(chain_of(harmed(transactional(0, 3), 61, 62)).batches))
     _, windows = runs_in({})
