@@ -34,9 +34,10 @@ _OPTIONAL: Final = {
     "deltalake": "Spark cannot export Delta Lake tables",
     "pyiceberg": "Spark cannot export Iceberg tables",
     "fastavro": "Spark cannot decode Avro",
+    "protobuf": "Spark cannot decode Protobuf",
 }
 #: Wheels of one extra, which pins versions that work together.
-_SPARK_EXTRA: Final = frozenset({"pyspark", "deltalake", "pyiceberg", "fastavro"})
+_SPARK_EXTRA: Final = frozenset({"pyspark", "deltalake", "pyiceberg", "fastavro", "protobuf"})
 _PUSHES_FILTERS: Final = re.compile(
     r"^\s*spark\.sql\.python\.filterPushdown\.enabled[\s=:]+true\s*$", re.MULTILINE | re.IGNORECASE
 )

@@ -95,8 +95,9 @@ def test_sparks_defaults_are_found_as_spark_finds_them(
     assert found["Spark's filters"] == GOOD
 
 
-def test_wheels_of_spark_are_installed_together() -> None:
-    assert doctor_checks.check_wheel("deltalake", None).remedy == "pip install 'cordwood[spark]'"
+@pytest.mark.parametrize("name", ("deltalake", "fastavro", "protobuf", "pyiceberg", "pyspark"))
+def test_wheels_of_spark_are_installed_together(name: str) -> None:
+    assert doctor_checks.check_wheel(name, None).remedy == "pip install 'cordwood[spark]'"
 
 
 def test_kernels_are_compiled_or_will_be() -> None:

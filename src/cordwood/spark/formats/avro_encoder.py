@@ -3,6 +3,7 @@
 from io import BytesIO
 
 from cordwood.spark.formats.avro_schemas import parse_avro
+from cordwood.spark.formats.format_libraries import FASTAVRO, ensure_library
 from cordwood.spark.formats.schema_framing import frame_header
 from cordwood.spark.formats.schema_source import SchemaSource
 from cordwood.spark.formats.value_decoder import Record
@@ -13,6 +14,7 @@ class AvroEncoder:
     """Encodes records with one schema."""
 
     def __init__(self, source: SchemaSource, schema_id: int) -> None:
+        ensure_library(FASTAVRO)
         from fastavro import parse_schema  # noqa: PLC0415  # an extra
 
         self._header = frame_header(schema_id)

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 import pyarrow as pa
 
 from cordwood.core.errors import SettingError
+from cordwood.spark.formats.format_libraries import FASTAVRO, ensure_library
 from cordwood.spark.formats.schema_source import (
     AVRO,
     SchemaSource,
@@ -47,8 +48,9 @@ def parse_avro(schema: SchemaText, source: SchemaSource, *, of: str) -> Schema:
     """Parse a schema to full names, with the schemas that it refers to in it.
 
     Logical types that Spark does not support are removed. `of` names the schema in errors; raise
-    SettingError for a schema that cannot be used.
+    SettingError for a schema that cannot be used, and SparkError without the library.
     """
+    ensure_library(FASTAVRO)
     if schema.kind != AVRO:
         raise invalid_schemas(
             f"{of} is a schema in {schema.kind}, not in Avro",

@@ -7,6 +7,7 @@ The schema of a value names its message type, which must be the reader's.
 from typing import Final
 
 from cordwood.core.errors import CorruptMessageError
+from cordwood.spark.formats.format_libraries import PROTOBUF, ensure_library
 from cordwood.spark.formats.framed_decoder import FramedDecoder
 from cordwood.spark.formats.protobuf_files import MessageFile, message_file
 from cordwood.spark.formats.protobuf_records import MessageShape
@@ -21,6 +22,7 @@ class ProtobufDecoder:
     """Decodes values of several writer schemas to records of one message type."""
 
     def __init__(self, source: SchemaSource, reader: int, message: str | None = None) -> None:
+        ensure_library(PROTOBUF)
         from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415  # an extra
 
         self._source = source

@@ -1,6 +1,7 @@
 """Encoder of Protobuf values in the Confluent wire format (`KafkaProtobufSerializer`)."""
 
 from cordwood.core.errors import CordwoodError
+from cordwood.spark.formats.format_libraries import PROTOBUF, ensure_library
 from cordwood.spark.formats.protobuf_files import indexes_of, message_file
 from cordwood.spark.formats.protobuf_records import MessageShape
 from cordwood.spark.formats.schema_framing import frame_header, message_indexes
@@ -13,6 +14,7 @@ class ProtobufEncoder:
     """Encodes records as messages of one type."""
 
     def __init__(self, source: SchemaSource, schema_id: int, message: str | None = None) -> None:
+        ensure_library(PROTOBUF)
         from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415  # an extra
 
         self._of = f"schema {schema_id}"

@@ -2,6 +2,9 @@
 
 A record that cannot be encoded has a null value and an error. An error that a row already has is
 kept, and its value is null.
+
+A timestamp without a time zone is encoded as if it were UTC's, as Spark's own encoders do. Python's
+libraries would take the time zone of the worker's machine.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,7 +46,8 @@ def encode_batches(  # tidy: allow[positional] bound by partial, then called wit
 
 
 def _encoded(encoder: ValueEncoder, batch: pa.RecordBatch, record: str) -> list[EncodedValue]:
-    records = _records(batch.column(record))
+    column = batch.column(record)
+    records = _records(column.cast(_in_utc(column.type)))
     errors: list[str | None] = [None] * len(records)
     if ERROR in batch.schema.names:
         errors = batch.column(ERROR).to_pylist()
@@ -57,6 +61,20 @@ def _encoded_one(encoder: ValueEncoder, record: Record) -> EncodedValue:
     if isinstance(record, KeyError):
         return EncodedValue(None, f"a map has a key twice: {record}")
     return encoder.encode(record)
+
+
+def _in_utc(kind: pa.DataType) -> pa.DataType:
+    """Return a type whose timestamps without a time zone are of UTC."""
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_in_utc(each.type)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_in_utc(kind.value_type)))
+    if pa.types.is_map(kind):
+        items = kind.item_field.with_type(_in_utc(kind.item_type))
+        return pa.map_(kind.key_field.with_type(_in_utc(kind.key_type)), items)
+    return kind
 
 
 def _records(column: pa.Array) -> list[Record]:

@@ -1,8 +1,12 @@
 """Columns of encoded values."""
 
+import datetime as dt
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from cordwood.spark.formats.value_encoder import EncodedValue, encode_batches
 
@@ -55,3 +59,43 @@ def test_earlier_error_of_a_row_is_kept() -> None:
 
     assert found["value"] == [None, b"8"]
     assert found["error"] == ["no schema id", None]
+
+
+class Times:
+    """Encodes the texts of records."""
+
+    def encode(self, record: object) -> EncodedValue:
+        return EncodedValue(str(record).encode(), None)
+
+
+@pytest.fixture(name="_far_zone")
+def fixture_far_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Set the time zone of this machine to one far from UTC."""
+    monkeypatch.setenv("TZ", "Pacific/Apia")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_far_zone")
+@pytest.mark.parametrize(
+    ("kind", "nested"),
+    (
+        (pa.struct([("at", pa.timestamp("us"))]), lambda at: {"at": at}),
+        (pa.list_(pa.timestamp("us")), lambda at: [at]),
+        (pa.map_(pa.string(), pa.timestamp("us")), lambda at: {"at": at}),
+    ),
+)
+def test_timestamp_without_a_time_zone_is_of_utc(
+    kind: pa.DataType, nested: Callable[[dt.datetime], object]
+) -> None:
+    plain = dt.datetime(2024, 2, 29, 12, 0, 0, 5)  # noqa: DTZ001  # the subject of the test
+    batch = pa.record_batch({"record": pa.array([nested(plain)], kind)})
+
+    (found,) = encode_batches("record", "value", Times, iter([batch]))
+
+    (value,) = found.column("value").to_pylist()
+    aware = pa.scalar(plain, pa.timestamp("us", "UTC")).as_py()
+    assert value.decode() == str(nested(aware))
+    assert found.column("record").to_pylist() == batch.column("record").to_pylist()
