@@ -23,7 +23,7 @@ def _opposite_markers(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         RebuiltMarker,
         "encoded",
-        lambda self: encoded(self._replace(is_commit=not self.is_commit)),
+        lambda self, **after: encoded(self._replace(is_commit=not self.is_commit), **after),
     )
 
 
