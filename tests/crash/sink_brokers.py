@@ -4,7 +4,8 @@
 
 The answers are those that Kafka 4.3 gave in a run (docs/exactly-once-sink.md): EndTxn up to
 version 4 (transaction version 1) and 5 (version 2), repeated, after a timeout and after another
-producer. An end is answered when it is decided; rows and offsets become visible later.
+producer. An end is answered when it is decided; rows and offsets become visible later. An id
+without an open transaction expires, and the next producer with its name has another producer id.
 """
 
 from collections import Counter
@@ -14,7 +15,11 @@ from random import Random
 from typing import Final, NamedTuple
 
 from cordwood.client.transaction_handle import TransactionHandle
-from cordwood.core.errors import ProducerFencedError, RequestTimedOutError
+from cordwood.core.errors import (
+    InvalidProducerIdMappingError,
+    ProducerFencedError,
+    RequestTimedOutError,
+)
 from cordwood.spark.sink.exactly_once.sink_requests import (
     CountPartitions,
     Describe,
@@ -35,6 +40,8 @@ ONGOING: Final = "Ongoing"
 _PREPARED: Final = {True: "PrepareCommit", False: "PrepareAbort"}
 _COMPLETE: Final = {True: "CompleteCommit", False: "CompleteAbort"}
 _BUMPS: Final = 2
+#: `transactional.id.expiration.ms`: seven days.
+EXPIRATION_MS: Final = 604_800_000
 _SOON: Final = 0.5
 _MUCH_LATER: Final = 0.1
 
@@ -74,6 +81,8 @@ class SimulatedId:
     #: The epoch that the last ended transaction had.
     ended_epoch: int = -1
     is_timed_out: bool = False
+    #: When the state changed last.
+    updated_ms: int = 0
 
     @property
     def key(self) -> TransactionKey:
@@ -140,6 +149,7 @@ class SimulatedBrokers:
         if each is None:
             self._producer_ids += 1
             each = self.ids[name] = SimulatedId(name, self._producer_ids, timeout_ms)
+            each.updated_ms = self.now_ms
             return self._handle(each)
         if each.state == ONGOING:
             self.counts["open transaction fenced"] += 1
@@ -149,6 +159,7 @@ class SimulatedBrokers:
             raise TryAgainError
         each.epoch += 1
         each.state, each.start_ms, each.timeout_ms = EMPTY, None, timeout_ms
+        each.updated_ms = self.now_ms
         each.is_timed_out = False
         return self._handle(each)
 
@@ -190,8 +201,10 @@ class SimulatedBrokers:
         return Ended(EndResult.FENCED, handle)
 
     def _begin(self, handle: TransactionHandle) -> SimulatedId:
-        """Return the id of a producer with an open transaction; ProducerFencedError otherwise."""
-        each = self.ids[handle.transactional_id]
+        """Return the id of a producer with an open transaction; the producer's error otherwise."""
+        each = self.ids.get(handle.transactional_id)
+        if each is None:
+            raise InvalidProducerIdMappingError(f"{handle.transactional_id}: expired")
         if (each.producer_id, each.epoch) != (handle.producer_id, handle.epoch):
             raise ProducerFencedError(f"{handle.transactional_id}: fenced")
         if each.state in _PREPARED.values():
@@ -239,7 +252,7 @@ class SimulatedBrokers:
 
     def _complete(self, each: SimulatedId, key: TransactionKey, *, commit: bool) -> None:
         """Write the markers."""
-        each.state = _COMPLETE[commit]
+        each.state, each.updated_ms = _COMPLETE[commit], self.now_ms
         rows, each.rows = each.rows, []
         if commit and rows:
             self._seen(key, rows)
@@ -269,6 +282,15 @@ class SimulatedBrokers:
                 self._late.append((chance, call))
             else:
                 self._arrive(call)
+        self._expire_ids()
+
+    def _expire_ids(self) -> None:
+        """Forget ids that were not used for too long; open and ending transactions stay."""
+        settled = {EMPTY, *_COMPLETE.values()}
+        for name, each in list(self.ids.items()):
+            if each.state in settled and self.now_ms - each.updated_ms > EXPIRATION_MS:
+                self.counts["id expired"] += 1
+                del self.ids[name]
 
     def settle(self) -> None:
         """Write all markers."""
@@ -278,5 +300,10 @@ class SimulatedBrokers:
     def _arrive(self, call: Callable[[], object]) -> None:
         try:
             call()
-        except (TryAgainError, ProducerFencedError, RequestTimedOutError):
+        except (
+            TryAgainError,
+            InvalidProducerIdMappingError,
+            ProducerFencedError,
+            RequestTimedOutError,
+        ):
             self.counts["late request rejected"] += 1

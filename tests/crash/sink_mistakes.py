@@ -5,7 +5,7 @@ Each leaves out a step or a check of the protocol, and names the invariants of w
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import pytest
 
@@ -22,7 +22,14 @@ from cordwood.spark.sink.exactly_once import (
 from cordwood.spark.sink.exactly_once.batch_preparation import Resolution, SinkPlan
 from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, split_record
 from cordwood.spark.sink.exactly_once.sink_names import SinkNames
-from cordwood.spark.sink.exactly_once.sink_requests import End, Steps, WriteRecord, ask
+from cordwood.spark.sink.exactly_once.sink_requests import (
+    End,
+    Ended,
+    EndResult,
+    Steps,
+    WriteRecord,
+    ask,
+)
 from cordwood.spark.sink.exactly_once.task_duty import TaskDuty
 from cordwood.spark.sink.exactly_once.transactional_ids import TaskPlace, TransactionalIds
 from tests.crash.sink_brokers import SimulatedBrokers, TryAgainError
@@ -37,6 +44,7 @@ from tests.crash.sink_simulation import (
 )
 
 Plant = Callable[[pytest.MonkeyPatch], None]
+Ends: TypeAlias = Mapping[TransactionHandle, Ended]
 R = TypeVar("R")
 
 
@@ -144,6 +152,38 @@ def _not_resolved(
     return Resolution(driver, record)
 
 
+def _forgotten_taken_as(result: EndResult) -> Plant:
+    """Let a transaction whose id has expired count as one with another answer."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        resolve = batch_preparation.resolve_record
+
+        def resolved(
+            plan: SinkPlan, driver: TransactionHandle, *, record: IntentRecord
+        ) -> Steps[Resolution]:
+            steps = resolve(plan, driver, record=record)
+            try:
+                request = next(steps)
+                while True:
+                    answer = yield request
+                    if isinstance(request, End):
+                        answer = _without_unknown(cast("Ends", answer), result)
+                    request = steps.send(answer)
+            except StopIteration as end:
+                return cast("Resolution", end.value)
+
+        patch.setattr(batch_preparation, "resolve_record", resolved)
+
+    return plant
+
+
+def _without_unknown(answers: Ends, result: EndResult) -> Ends:
+    return {
+        handle: each._replace(result=result) if each.result is EndResult.UNKNOWN_ID else each
+        for handle, each in answers.items()
+    }
+
+
 def _winners_aborted(patch: pytest.MonkeyPatch) -> None:
     search = open_transactions.abort_orphans
 
@@ -203,6 +243,12 @@ MISTAKES: Final[Mapping[str, Mistake]] = MappingProxyType(
                 lambda plan, driver, record: _steps(Resolution(driver, record))(),
             ),
             frozenset({ONCE}),
+        ),
+        "a forgotten transaction counts as lost": Mistake(
+            _forgotten_taken_as(EndResult.INVALID_STATE), frozenset({ONCE})
+        ),
+        "a forgotten transaction counts as committed": Mistake(
+            _forgotten_taken_as(EndResult.ENDED), frozenset({ONCE})
         ),
         "losers are aborted with the winners": Mistake(_winners_aborted, frozenset({PROGRESS})),
     }

@@ -3,10 +3,14 @@
 The durable state of Spark is its offset log and its commit log. Drivers die, or go on as zombies
 while a successor runs; worker processes die and attempts are repeated, speculated and stalled.
 In some seeds a replay has another number of slots, with other rows in each.
+
+A query may stand still until its transactional ids have expired. If it then repeats a batch whose
+outcome is forgotten, it is refused, and an operator looks at the topic and sets `onMissingRecord`.
 """
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from random import Random
 from typing import Final, NamedTuple
 
@@ -14,8 +18,15 @@ from cordwood.core.errors import CordwoodError
 from cordwood.spark.sink.exactly_once.batch_preparation import SinkPlan, prepare_batch
 from cordwood.spark.sink.exactly_once.intent_record import IntentRecord, join_record
 from cordwood.spark.sink.exactly_once.sink_names import SinkNames
+from cordwood.spark.sink.sink_options import OnMissingRecord
 from tests.crash.sink_actors import Acts, DriverRun, WorkerProcess, driven
-from tests.crash.sink_brokers import ONGOING, SimulatedBrokers, TransactionKey, Violation
+from tests.crash.sink_brokers import (
+    EXPIRATION_MS,
+    ONGOING,
+    SimulatedBrokers,
+    TransactionKey,
+    Violation,
+)
 
 _MOST_STEPS: Final = 30_000
 _FAULTY_STEPS: Final = 1_200
@@ -52,6 +63,9 @@ class SinkSimulation:
         self.is_faulty = True
         self.steps = 0
         self.visible: Counter[int] = Counter()
+        self._committed_keys: set[TransactionKey] = set()
+        #: Batches that an operator has let be written again.
+        self._replayed: set[int] = set()
         self._is_replanned = random.random() < 0.15
         self._batches = self._planned()
         self._logged, self._committed = 0, 0
@@ -86,6 +100,7 @@ class SinkSimulation:
     def log_commit(self, batch: int) -> None:
         """Write the commit log; a driver that comes too late changes nothing."""
         self._committed = max(self._committed, batch + 1)
+        self.plan = replace(self.plan, on_missing=OnMissingRecord.FAIL)
 
     def slots_of(self, batch: int) -> list[list[int]]:
         """Return the rows of each slot; some seeds deal them to other slots in a replay."""
@@ -107,11 +122,18 @@ class SinkSimulation:
         before = self._decisions.get(record.batch)
         if record.is_withdrawn:
             self.counts["partly lost" if record.slots else "wholly lost"] += 1
-        elif before is not None and not before.is_withdrawn:
+        elif (
+            before is not None and not before.is_withdrawn and not self._is_settled_by_hand(record)
+        ):
             raise Violation(ONE_DECISION, f"batch {record.batch}")
         self._decisions[record.batch] = record
         if not record.is_withdrawn:
             self._ensure_alive(record)
+
+    def _is_settled_by_hand(self, record: IntentRecord) -> bool:
+        """Return whether an operator has let a batch be replayed, or assumed to be done."""
+        is_assumed = not record.handles(self.plan.names)
+        return is_assumed or record.batch in self._replayed
 
     def _ensure_alive(self, record: IntentRecord) -> None:
         for each in record.handles(self.plan.names):
@@ -135,6 +157,7 @@ class SinkSimulation:
         }
         if tuple(key) not in named:
             raise Violation(DECIDED, f"{key}")
+        self._committed_keys.add(key)
         self.visible.update(rows)
         twice = [row for row in rows if self.visible[row] > 1]
         if twice:
@@ -179,13 +202,44 @@ class SinkSimulation:
         return self._committed >= len(self._batches) and not self._runs
 
     def _refused(self) -> CordwoodError | None:
-        """Return the error of a batch that no replay can finish; only another plan may cause it."""
+        """Return the error of a batch that no replay can finish.
+
+        Only another plan may cause it, or outcomes that are forgotten, of which some were lost.
+        """
         for each in self._runs:
-            if each.is_over and each.error is not None and "the replay gives" in str(each.error):
+            if not each.is_over or each.error is None:
+                continue
+            if "the replay gives" in str(each.error):
                 if not self._is_replanned:
                     raise Violation(PROGRESS, str(each.error))
                 return each.error
+            if "no longer know the outcome" in str(each.error) and not self._settle_by_hand():
+                return each.error
         return None
+
+    def _settle_by_hand(self) -> bool:
+        """Set onMissingRecord after a look at the topic; return whether a setting is exact."""
+        record = self._decisions.get(self._committed)
+        if record is None or record.is_withdrawn:
+            return True  # another driver was faster
+        keys = [TransactionKey(*each[:3]) for each in record.handles(self.plan.names)]
+        found = {key: self.brokers.ids.get(key.name) for key in keys}
+        are_visible = {
+            key in self._committed_keys
+            for key, each in found.items()
+            if each is None or each.producer_id != key.producer_id
+        }
+        if not are_visible:
+            return True  # as above
+        if len(are_visible) > 1:
+            self.counts["outcomes differ"] += 1
+            return False
+        policy = OnMissingRecord.ASSUME_DONE if are_visible == {True} else OnMissingRecord.REPLAY
+        self.counts[f"forgotten: {policy}"] += 1
+        if policy is OnMissingRecord.REPLAY:
+            self._replayed.add(record.batch)
+        self.plan = replace(self.plan, on_missing=policy)
+        return True
 
     def _step(self) -> None:
         self.steps += 1
@@ -236,6 +290,10 @@ class SinkSimulation:
         """Let the query stand still for a while, sometimes longer than transactions may last."""
         if self.happens("long pause", 0.4):
             self.brokers.advance(self.random.choice((3_000, 70_000, 1_000_000)))
+            if self.happens("very long pause", 0.2):
+                self.brokers.settle()
+                self.brokers.advance(EXPIRATION_MS + 1)
+                self.plan = replace(self.plan, on_missing=OnMissingRecord.FAIL)
 
     def _is_of(self, actor: _Actor, run: DriverRun) -> bool:
         """Return whether an actor ends with a driver; some workers outlive it."""

@@ -11,7 +11,9 @@ from cordwood.spark.sink.exactly_once.intent_record import (
     METADATA_LIMIT,
     IntentRecord,
     SlotRecord,
+    count_parts,
     join_record,
+    parts_in,
     split_record,
 )
 from cordwood.spark.sink.exactly_once.sink_names import Incarnation
@@ -62,6 +64,22 @@ def test_record_is_read_as_it_was_written(slots: int) -> None:
 def test_record_of_version_1_has_these_bytes(text: str) -> None:
     assert split_record(GOLDEN[text], partitions=1) == [text]
     assert join_record({0: text}) == GOLDEN[text]
+
+
+@pytest.mark.parametrize(("slots", "parts"), ((0, 1), (60, 1), (400, 4)))
+def test_parts_of_a_record_are_counted_before_and_after_they_are_written(
+    slots: int, parts: int
+) -> None:
+    record = large(slots)
+
+    written = split_record(record, partitions=8)
+
+    assert count_parts(record) == parts_in(dict(enumerate(written))) == len(written) == parts
+
+
+@pytest.mark.parametrize("metadata", ({}, {0: ""}, {0: "another program"}))
+def test_offset_that_is_not_a_record_has_one_part(metadata: dict[int, str]) -> None:
+    assert parts_in(metadata) == 1
 
 
 def test_part_that_a_larger_record_has_left_is_ignored() -> None:
