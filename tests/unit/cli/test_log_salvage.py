@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cordwood import cli
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from tests.unit.workbench.salvage_samples import batch, harmed
 
 
@@ -63,6 +64,25 @@ def test_salvage_lists_lost_offsets_and_ends_with_1(
         f"lost: offset 8: {lines[2].split(': ', 2)[2]}",
         (f"doubtful: offsets 5 to 7: read one by one from a damaged batch ({path}, position 117)"),
     ]
+
+
+def test_batches_in_a_damaged_value_replace_no_batch_behind_it(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backup = BatchBuilder(BatchFields(base_offset=4))
+    for base in (1000, 1002, 1004):
+        backup.append(b"k", batch(base, 2), timestamp=1000)
+    path = source / "00000000000000000000.log"
+    path.write_bytes(batch(0) + harmed(bytes(backup.build()), 8, 16, 17) + batch(7, 2))
+    (source / "00000000000000000009.log").write_bytes(batch(9, 1))
+
+    assert run(monkeypatch, source, "--out", source.parent.parent / "out") == 1
+
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert "t-0: offsets 0 to 9, 3 batches" in first
+    found = [line for line in lines if not line.startswith("note: ")]
+    assert len(found) == 1
+    assert found[0].startswith("lost: offsets 4 to 6: ")
 
 
 def test_salvage_over_a_gap_names_it_and_ends_with_1(
