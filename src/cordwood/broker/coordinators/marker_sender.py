@@ -58,16 +58,20 @@ class LocalMarkerSender:
     async def send(self, marker: TransactionMarker) -> Mapping[TopicPartition, KafkaError]:
         """Try each partition once; return the errors of those that have no marker yet."""
         turns = LoopTurns(self._turns)
-        pending = dict[TopicPartition, Pending[int]]()
-        errors = dict[TopicPartition, KafkaError]()
-        async for name in turns.of(marker.partitions):
+        pending: dict[TopicPartition, Pending[int]] = {}
+        errors: dict[TopicPartition, KafkaError] = {}
+        for name in marker.partitions:
+            if turns.is_over:
+                await turns.pause()
             if not self._exists(name):
                 continue
             try:
                 pending[name] = self.write(name, marker)
             except KafkaError as error:
                 errors[name] = error.with_traceback(None)
-        async for name, each in turns.of(pending.items()):
+        for name, each in pending.items():
+            if turns.is_over:
+                await turns.pause()
             try:
                 await wait_for(each)
             except KafkaError as error:

@@ -208,7 +208,7 @@ class TransactionVerifier:
 
 
 def _by_topic(names: Iterable[TopicPartition]) -> list[AddPartitionsToTxnTopic]:
-    topics = dict[str, list[int]]()
+    topics: dict[str, list[int]] = {}
     for name in names:
         topics.setdefault(name.topic, []).append(name.partition)
     return [
@@ -225,7 +225,7 @@ def _errors_of(
         for topic in result.topic_results
         for each in topic.results_by_partition
     }
-    found = dict[TopicPartition, KafkaError]()
+    found: dict[TopicPartition, KafkaError] = {}
     for name in names:
         code = codes.get((name.topic, name.partition), response.error_code)
         if code:

@@ -72,7 +72,7 @@ async def produce(
 ) -> ProduceResponse | None:
     """Append the record sets; return the offsets or the error of each."""
     turns = LoopTurns(broker.turns)
-    appends = list[list[_Append]]()
+    appends: list[list[_Append]] = []
     producer = _Producer(broker, context, request, NOT_VERIFIED)
     if request.transactional_id is not None:
         verified = await verify_batches(broker, context, request, turns=turns)
@@ -216,9 +216,9 @@ async def _response(
     """Return the outcomes by topic, with the leaders of partitions that are led elsewhere."""
     broker, context, request, _ = producer
     leaders: CurrentLeaders | None = None
-    responses = list[TopicProduceResponse]()
+    responses: list[TopicProduceResponse] = []
     for topic, results in zip(request.topics, outcomes, strict=True):
-        partitions = list[PartitionProduceResponse]()
+        partitions: list[PartitionProduceResponse] = []
         reference = topic.topic_id if context.api_version >= _FIRST_BY_ID else topic.name
         for data, outcome in zip(topic.partitions, results, strict=True):
             if turns.is_over_at_light():

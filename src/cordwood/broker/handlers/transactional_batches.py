@@ -28,7 +28,7 @@ async def verify_batches(
     """Return the guard of each transactional batch, or the error instead of its append."""
     if request.transactional_id is None:
         return {}
-    found = dict[BatchKey, TransactionalBatch]()
+    found: dict[BatchKey, TransactionalBatch] = {}
     for topic in request.topics:
         is_by_id = context.api_version >= _FIRST_BY_ID
         reference: TopicRef = topic.topic_id if is_by_id else topic.name

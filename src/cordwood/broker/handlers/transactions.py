@@ -48,7 +48,7 @@ async def add_partitions_to_txn(
         request.topics = await _distinct(request.topics, turns)
         topics = await _added(broker, client, part, topics=request.topics, turns=turns)
         return AddPartitionsToTxnResponse(results_by_topic=topics)
-    results = list[AddPartitionsToTxnResult]()
+    results: list[AddPartitionsToTxnResult] = []
     async for each in turns.of(request.transactions):
         each.topics = await _distinct(each.topics, turns)
         part = AddPartitionsToTxnRequest(transactions=[each])
@@ -76,7 +76,7 @@ async def _added(
     transactional_id = (
         part.transactions[0].transactional_id if part.transactions else part.transactional_id
     )
-    later = dict[int, PartitionCodes | int]()
+    later: dict[int, PartitionCodes | int] = {}
     try:
         await broker.coordinators.transactions.call(
             transactional_id,
@@ -97,7 +97,7 @@ async def _missing(
     image: ClusterImage, topics: Iterable[AddPartitionsToTxnTopic], turns: LoopTurns
 ) -> set[TopicPartition]:
     """Return the partitions that do not exist."""
-    missing = set[TopicPartition]()
+    missing: set[TopicPartition] = set()
     for topic in topics:
         found = image.topics.get(topic.name)
         count = 0 if found is None else len(found.partitions)
@@ -138,7 +138,7 @@ async def _distinct(
     topics: Iterable[AddPartitionsToTxnTopic], turns: LoopTurns
 ) -> list[AddPartitionsToTxnTopic]:
     """Return each topic once, with each partition once, as Kafka answers."""
-    found = dict[str, dict[int, None]]()
+    found: dict[str, dict[int, None]] = {}
     async for topic in turns.of(topics):
         found.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions))
     return await turns.collect(

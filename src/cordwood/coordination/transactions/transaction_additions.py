@@ -77,9 +77,9 @@ class TransactionAdditions:
     ) -> TransactionOutcome:
         version = client.api_version
         transactions = transactions_of(request, version)
-        changes = dict[int, TransactionMetadata]()
-        codes = dict[int, PartitionCodes | int]()
-        changed_ids = set[str]()
+        changes: dict[int, TransactionMetadata] = {}
+        codes: dict[int, PartitionCodes | int] = {}
+        changed_ids: set[str] = set()
         for at, each in enumerate(transactions):
             partitions = partitions_of(each, version)
             is_changed = each.transactional_id in changed_ids

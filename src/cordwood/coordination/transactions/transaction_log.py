@@ -86,7 +86,7 @@ def transactional_id_of(record: CoordinatorRecord) -> str:
 
 def partitions_of_topics(topics: Iterable[tuple[str, Iterable[int]]]) -> frozenset[TopicPartition]:
     """Return the partitions of topics with their numbers; a transaction may have thousands."""
-    found = set[TopicPartition]()
+    found: set[TopicPartition] = set()
     for topic, numbers in topics:
         typed = cast("Iterable[PartitionId]", numbers)
         # Without the constructor of named tuples, which is a function of Python.
