@@ -82,6 +82,8 @@ _OFFSETS_PARTITIONS: Final = 50
 _TRIO: Final = 3
 _RESTART: Final = "restart"
 _WINDOW: Final = 100
+#: The transactions of each producer before the clock starts, as in `Transactions.java`.
+_WARM_TRANSACTIONS: Final = 50
 #: OffsetCommit without flexible fields, and OffsetFetch of several groups.
 _COMMIT: Final = 7
 _FETCH: Final = 8
@@ -359,7 +361,8 @@ def _transactions(bench: Bench, size: Size) -> Iterator[Figure]:
             used = peer.processor_seconds()
             words = (peer.bootstrap, _TOPIC, str(producers), str(size.transactions))
             rate = float(tool(bench.jars, JAVA, *words))
-            return rate, peer.processor_seconds_since(used) / size.transactions * 1e3
+            counted = size.transactions + producers * _WARM_TRANSACTIONS
+            return rate, peer.processor_seconds_since(used) / counted * 1e3
 
         name = f"transactions of ten records, {producers} producer{'s' * (producers > 1)}"
         found = bench.rounds_of(transact, name)
