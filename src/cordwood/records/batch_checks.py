@@ -36,7 +36,8 @@ _MESSAGE_OVERHEAD: Final = (26, 34)
 
 class CheckedBatch(NamedTuple):
     """One batch of a pass. `keyless` counts data records without a key; -1 means that records were
-    not read.
+    not read. `records_max_timestamp` is that of a v2 batch's records, at least -1; it is the
+    header's for all other batches, for LogAppendTime, without records and if they were not read.
 
     The first offset of a wrapper is known only after decompression.
     """
@@ -53,6 +54,7 @@ class CheckedBatch(NamedTuple):
     producer_epoch: int
     base_sequence: int
     record_count: int
+    records_max_timestamp: int
     keyless: int = -1
 
 
@@ -267,8 +269,15 @@ def _swept(header: BatchHeader, records: list[Record], keyless: int) -> CheckedB
         header.producer_epoch,
         header.base_sequence,
         header.record_count if header.magic == MAGIC or not records else len(records),
+        _records_max_timestamp(header, records),
         keyless,
     )
+
+
+def _records_max_timestamp(header: BatchHeader, records: list[Record]) -> int:
+    if header.magic < MAGIC or not records or header.is_log_append_time:
+        return header.max_timestamp
+    return max(NO_TIME, *(record.timestamp for record in records))
 
 
 def needed_at(view: memoryview, position: int) -> int:

@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.core.errors import CorruptMessageError, InvalidRecordError
-from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields, empty_batch
 from cordwood.records.batch_checks import (
     BatchSurvey,
     CheckedBatch,
@@ -45,6 +45,18 @@ def test_check_returns_each_batch() -> None:
         (2, 3, 1),
         (4, 4, 0),
     ]
+
+
+def test_check_returns_the_largest_timestamp_of_the_records() -> None:
+    empty = empty_batch(
+        BatchFields(producer_id=7, producer_epoch=0), last_offset=0, max_timestamp=5
+    )
+    data = changed(keyed(), 35, (1).to_bytes(8)) + marker(2) + bytes(empty) + legacy(1, b"a")
+
+    found = [(each.max_timestamp, each.records_max_timestamp) for each in PLAIN.check(data).batches]
+
+    assert found[:3] == [(1, 2000), (3000, 3000), (5, 5)]
+    assert found[3][0] == found[3][1]
 
 
 def test_check_returns_the_first_offset_of_a_wrapper() -> None:

@@ -30,6 +30,7 @@ from cordwood.records.kernels.arena import Room, read_only
 from cordwood.records.kernels.common_record import usual_record
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
+from cordwood.records.kernels.intrinsics import wrapping_sum
 from cordwood.records.kernels.numba_jit import (
     INT,
     SOURCE,
@@ -45,6 +46,7 @@ from cordwood.records.kernels.v2_record import (
     R_KEY_SIZE,
     R_OFFSET,
     R_STOP,
+    R_TIMESTAMP,
     R_VALUE_SIZE,
     read_record,
 )
@@ -56,6 +58,8 @@ STAMP_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
 HORIZON_BIT = 0x40
+
+NO_TIME = -1
 
 #: The largest run, in rows, and in bytes that stay in the cache between two traversals.
 ROWS: Final = 2048
@@ -82,31 +86,35 @@ IS_CUT = -2
 
 @inlined
 def _walk(
-    source: Bytes, position: int, end: int, count: int, last_delta: int
-) -> tuple[int, int, int, int, int, int]:
-    """Read every record of a batch; return their end, -1 for an invalid one, and five sums."""
+    source: Bytes, position: int, end: int, count: int, last_delta: int, base_timestamp: int
+) -> tuple[int, int, int, int, int, int, int]:
+    """Read every record of a batch; return their end, -1 for an invalid one, their largest
+    timestamp, and five sums.
+    """
     lowest = keyless = tombstones = key_bytes = value_bytes = headers = 0
+    latest = NO_TIME
     for _ in range(count):
-        stop, _, offset, _, key_size, _, value_size = usual_record(source, position, end)
+        stop, delta, offset, _, key_size, _, value_size = usual_record(source, position, end)
         if stop < 0:
             record = read_record(source, position, end)
-            stop, offset = record[R_STOP], record[R_OFFSET]
+            stop, delta, offset = record[R_STOP], record[R_TIMESTAMP], record[R_OFFSET]
             key_size, value_size = record[R_KEY_SIZE], record[R_VALUE_SIZE]
             headers += record[R_HEADERS]
         if stop < 0 or offset < lowest or offset > last_delta:
-            return -1, 0, 0, 0, 0, 0
+            return -1, 0, 0, 0, 0, 0, 0
         position, lowest = stop, offset + 1
+        latest = max(latest, wrapping_sum(base_timestamp, delta))
         keyless += key_size < 0
         key_bytes += max(key_size, 0)
         tombstones += value_size < 0
         value_bytes += max(value_size, 0)
-    return position, keyless, tombstones, key_bytes, value_bytes, headers
+    return position, latest, keyless, tombstones, key_bytes, value_bytes, headers
 
 
 @inlined
 def _walk_row(source: Bytes, table: Words, row: int, sums: Words) -> bool:
     """Read the records from T_DATA to T_DATA_END; write the number of records without a key to
-    T_ACTION.
+    T_ACTION, and their largest timestamp in place of the checksum.
 
     Returns False for an invalid batch. Records of control batches are not added to the sums.
     """
@@ -117,9 +125,12 @@ def _walk_row(source: Bytes, table: Words, row: int, sums: Words) -> bool:
         return False
     if count < 0 or count > (end - start) // SMALLEST_RECORD:
         return False
-    stop, keyless, tombstones, key_bytes, value_bytes, headers = _walk(
-        source, start, end, count, last_delta
+    stop, latest, keyless, tombstones, key_bytes, value_bytes, headers = _walk(
+        source, start, end, count, last_delta, table[row, at.T_BASE_TIMESTAMP]
     )
+    if count == 0 or table[row, at.T_ATTRIBUTES] & STAMP_BIT:
+        latest = table[row, at.T_MAX_TIMESTAMP]
+    table[row, at.T_CRC] = latest
     table[row, at.T_ACTION] = 0
     if stop == end and table[row, at.T_ATTRIBUTES] & CONTROL_BIT == 0:
         table[row, at.T_ACTION] = keyless
@@ -170,15 +181,17 @@ def add_rows(table: Words, sums: Words) -> int:
             for word in range(at.TABLE_WIDTH):
                 table[told, word] = table[row, word]
             table[told, at.T_ACTION] = -1
+            table[told, at.T_CRC] = latest
             told += 1
     return told
 
 
-#: The word of each field of a `CheckedBatch`; the magic takes the checksum's place.
+#: The word of each field of a `CheckedBatch`; the magic takes the place of a record's position, and
+#: the largest timestamp of the records that of the checksum.
 _COLUMNS: Final = [
     at.T_POSITION,
     at.T_SIZE,
-    at.T_CRC,
+    at.T_DATA,
     at.T_BASE_OFFSET,
     at.T_LAST_DELTA,
     at.T_LEADER_EPOCH,
@@ -188,6 +201,7 @@ _COLUMNS: Final = [
     at.T_PRODUCER_EPOCH,
     at.T_BASE_SEQUENCE,
     at.T_COUNT,
+    at.T_CRC,
     at.T_ACTION,
 ]
 
@@ -317,7 +331,7 @@ class KernelBatchChecker:
         self._held = 0
         if len(rows):
             rows[:, at.T_LAST_DELTA] += rows[:, at.T_BASE_OFFSET]
-            rows[:, at.T_CRC] = MAGIC
+            rows[:, at.T_DATA] = MAGIC
             for column, values in zip(self._columns, rows[:, _COLUMNS].T.tolist(), strict=True):
                 column.extend(values)
 

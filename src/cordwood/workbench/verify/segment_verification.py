@@ -31,6 +31,7 @@ from cordwood.workbench.verify.index_checks import (
 )
 from cordwood.workbench.verify.offset_order_checks import OffsetOrderCheck
 from cordwood.workbench.verify.producer_checks import ProducerCheck
+from cordwood.workbench.verify.timestamp_checks import TimestampCheck
 from cordwood.workbench.verify.transaction_index_checks import load_transaction_index
 
 _BLOCK: Final = 4096
@@ -136,7 +137,7 @@ class SegmentVerifier:
     def _walk(
         self, file: SegmentLogFile, place: SegmentInLog, index_checks: list[IndexCheck]
     ) -> None:
-        order = self._order
+        order, timestamps = self._order, TimestampCheck(file.path)
         for part in walk_segment(file, self._options.checker.check):
             if isinstance(part, BrokenRange):
                 self._add_broken(part, file, place, index_checks=index_checks)
@@ -145,11 +146,13 @@ class SegmentVerifier:
             self.batches += len(swept.columns[0])
             self.records += sum(swept.columns[_RECORD_COUNT])
             order.add(swept, part.position, path=file.path)
+            timestamps.add(swept, part.position)
             for index_check in index_checks:
                 index_check.add(swept, part.position)
             self._producers.thin_out(order.thinned_to)
             self._producers.add(swept, part.data)
             self.log_end = max(self.log_end, order.next_offset or 0)
+        self.findings += timestamps.finish()
 
     def _add_broken(
         self,

@@ -43,6 +43,8 @@ INPUTS = {
     "offsets below 0": changed(keyed(0), 0, b"\xff" * 8),
     "too many records": changed(keyed(0), 57, b"\x7f\xff\xff\xff"),
     "dated by the log": changed(keyed(0), 21, b"\x00\x08"),
+    "an earlier max timestamp": changed(keyed(0), 35, (7).to_bytes(8)),
+    "times that wrap": changed(keyed(0), 27, b"\x7f" + b"\xff" * 6 + b"\xfe"),
     "without a time": changed(keyed(0), 27, b"\xff" * 16),
     **{f"unsound: {name}": keyed(0) + data for name, data in UNSOUND.items()},
 }

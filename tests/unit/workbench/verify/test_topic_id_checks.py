@@ -3,15 +3,17 @@
 import pytest
 
 from cordwood.core.ports import FileStat
-from cordwood.core.uuids import Uuid
+from cordwood.core.uuids import Uuid, format_uuid
 from cordwood.storage.checkpoints.partition_metadata_file import (
     PARTITION_METADATA,
     write_partition_metadata,
 )
+from cordwood.storage.metadata.metadata_lookup import METADATA_LOG
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.verify.topic_id_checks import check_topic_ids
 from cordwood.workbench.verify.verify import verify
 from tests.unit.storage.reader_samples import name
+from tests.unit.workbench.metadata_samples import TOPIC_ID, metadata_batch, topic
 
 OLD, NEW = Uuid(b"old " * 4), Uuid(b"new " * 4)
 
@@ -63,3 +65,19 @@ class RecreatedTopic(MemoryFiles):
 
 def test_topic_recreated_during_verification_is_valid() -> None:
     assert check_topic_ids(with_ids(RecreatedTopic(), t_0=OLD, t_1=NEW), "/d") == ()
+
+
+def test_partition_with_another_id_than_the_metadata_is_damage() -> None:
+    files = with_ids(MemoryFiles(), t_0=OLD, u_0=Uuid(TOPIC_ID), v_0=OLD)
+    files.make_directory(f"/d/{METADATA_LOG}")
+    log = files.create(f"/d/{METADATA_LOG}/{name(0)}")
+    log.append(metadata_batch(topic("t"), topic("u")))
+
+    (found,) = check_topic_ids(files, "/d")
+
+    cause = f"partitions of topic t have another topic id than /d/{METADATA_LOG}"
+    assert (found.path, found.cause) == ("/d", cause)
+    assert (found.expected, found.found) == (
+        format_uuid(Uuid(TOPIC_ID)),
+        f"{format_uuid(OLD)} of t-0",
+    )
