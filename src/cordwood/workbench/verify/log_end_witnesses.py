@@ -2,25 +2,43 @@
 
     .snapshot                 its name is an offset that the log had reached
     leader-epoch-checkpoint   a leader assigns an epoch at the end of its log, or below it
+    .index                    an entry is written with its batch
+    .timeindex                likewise, or when the segment is closed
 
-Brokers remove both from the end on when they truncate a log. So an offset beyond the end proves
-that the log has lost its tail. After a crash the files may be ahead of records that were not
-fsynced; then it is a note. The entries of indexes are compared in their own modules.
+Brokers remove all of them from the end on when they truncate a log. So an offset beyond the end
+proves that the log has lost its tail. After a crash the files may be ahead of records that were not
+fsynced; then it is a note.
+
+An entry of an index may be damaged itself. It counts if both of its fields agree: the position is
+beyond the log file, or the time is later than all times of the segment, and both ascend. `verify`
+compares the entries of indexes in `index_checks`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from typing import Final, NamedTuple
 
-from cordwood.core.errors import DamagedFileError
-from cordwood.core.ports import FileKind, Files
+from cordwood.core.errors import CorruptMessageError, DamagedFileError
+from cordwood.core.ports import FileKind, Files, SegmentSource
 from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS, read_epoch_checkpoint
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
-from cordwood.storage.files.file_names import SNAPSHOT
+from cordwood.storage.files.directory_source import DirectorySource
+from cordwood.storage.files.file_names import (
+    INDEX,
+    LOG,
+    SNAPSHOT,
+    TIME_INDEX,
+    parse_segment_name,
+)
+from cordwood.storage.files.header_scan import headers
 from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.storage.reader.segment_listing import ListedSegment, snapshot_offsets
 from cordwood.workbench.verify.checkpoint_checks import CheckpointReader, check_ends
 from cordwood.workbench.verify.findings import LOST, Severity, VerifyFinding, damage, note
+from cordwood.workbench.verify.index_checks import OFFSETS, TIMES, IndexKind, load_index
 
+_INDEXES: Final[Mapping[str, IndexKind]] = {INDEX: OFFSETS, TIME_INDEX: TIMES}
 _CAUSE: Final = "the file shows that the log has lost its tail"
 
 
@@ -58,7 +76,59 @@ def find_lost_tail(files: Files, path: str, *, log_end: int) -> Iterator[VerifyF
     snapshots = snapshot_offsets(files.list(path, FileKind.FILE))
     witnesses = LogEndWitnesses(epochs, snapshots, ends.unsynced_from)
     yield from check_log_end(path, witnesses, log_end=log_end)
+    for name, offset in _indexed_offsets(files, path, log_end=log_end):
+        yield _finding(f"{path}/{name}", witnesses, log_end=log_end, offset=offset)
     yield from (each for each in check_ends(path, ends, log_end=log_end) if each.end_offset)
+
+
+def _indexed_offsets(files: Files, path: str, *, log_end: int) -> Iterator[tuple[str, int]]:
+    """Yield the name of each index that shows an offset beyond the end, and the offset behind it.
+
+    Only the last segment, and indexes that have lost their log behind it, can do so.
+    """
+    names = [parse_segment_name(name) for name in files.list(path, FileKind.FILE)]
+    parsed = [each for each in names if each is not None and not each.suffix]
+    last = max((each.base_offset for each in parsed if each.extension == LOG), default=0)
+    with closing(DirectorySource(files, path)) as source:
+        for each in parsed:
+            kind = _INDEXES.get(each.extension)
+            if kind is None or each.base_offset < last:
+                continue
+            listed = ListedSegment(each.base_offset)
+            loaded = load_index(source, listed, kind=kind, is_last=True)
+            entries = list(zip(*loaded.fields, strict=True))[loaded.first :][-2:]
+            shown = entries[-1][kind.relative] + 1 if entries else 0
+            if shown <= log_end or not _is_ascending(entries):
+                continue
+            limit = _log_limit(source, listed, kind)
+            if limit is not None and entries[-1][1 - kind.relative] > limit:
+                yield listed.name(each.extension), shown
+
+
+def _is_ascending(entries: Sequence[tuple[int, int]]) -> bool:
+    """Return whether no field of the last of two entries is below that of the first."""
+    first, last = entries[0], entries[-1]
+    return first[0] <= last[0] and first[1] <= last[1]
+
+
+def _log_limit(source: SegmentSource, listed: ListedSegment, kind: IndexKind) -> int | None:
+    """Return the last position of a segment's log, or its latest time; None if it is damaged."""
+    name = listed.name(LOG)
+    try:
+        size = source.stat(name).size
+    except FileNotFoundError:
+        return -1
+    if kind is OFFSETS:
+        return size - 1
+    found = headers(partial(_read, source, name), 0, size)
+    try:
+        return max((each.max_timestamp for each in found), default=-1)
+    except CorruptMessageError:
+        return None
+
+
+def _read(source: SegmentSource, name: str, length: int, position: int) -> bytes:
+    return source.read(name, length, position)
 
 
 def lost_tail_end(findings: Iterable[VerifyFinding], log_end: int) -> int:
