@@ -179,6 +179,7 @@ def _is_left(reader: PartitionReader, task: SegmentTask, part: _ReadPart) -> boo
     rest = task.planned_bytes - (part.position - task.position)
     if log_start > task.start and is_same_file and part.size == rest:
         return True
+    _ensure_read_once(reader, task, part)
     bounds = reader.offsets()
     raise LogDirectoryError(
         f"offsets {task.start} to {task.end - 1} have changed since the conversion was planned "
@@ -186,6 +187,28 @@ def _is_left(reader: PartitionReader, task: SegmentTask, part: _ReadPart) -> boo
         f"{bounds.log_start} to {bounds.log_end - 1} now)",
         path=task.source,
         remedy="remove the unfinished conversion, and convert it again when no broker changes it",
+    )
+
+
+def _ensure_read_once(reader: PartitionReader, task: SegmentTask, part: _ReadPart) -> None:
+    """Raise LogDirectoryError if bytes of an unchanged file were left out.
+
+    A read leaves out batches whose offsets are not above those of the batches before.
+    """
+    name = segment_name(Offset(task.base_offset), LOG)
+    try:
+        found = reader.source.stat(name)
+    except FileNotFoundError:
+        return
+    left_out = task.planned_bytes - part.size
+    if (found.size, found.modified_ms) != (task.size, task.modified_ms) or left_out <= 0:
+        return
+    raise LogDirectoryError(
+        f"{left_out} bytes are batches with offsets that earlier batches have, between offsets "
+        f"{task.start} and {task.end - 1}",
+        path=f"{task.source}/{name}",
+        remedy="run cordwood log verify to find them, then cordwood log salvage, and convert the "
+        "result",
     )
 
 

@@ -16,6 +16,7 @@ from cordwood.workbench.convert.segment_converter import (
     is_converted,
 )
 from cordwood.workbench.file_window import ignore_bytes
+from tests.unit.storage.log_samples import headers_of
 from tests.unit.workbench.convert_samples import log_directory
 
 WANTED = ConvertOptions(codec=Codec.SNAPPY)
@@ -75,6 +76,22 @@ def test_attempt_that_ends_after_its_conversion_leaves_no_files() -> None:
 
     assert [*files.list("/new"), *files.list("/new/t-0")] == trees[0]
     assert not [name for name in trees[0] if name.startswith(WORK)]
+
+
+def test_batch_that_is_twice_in_its_segment_is_named_as_that() -> None:
+    files, path = log_directory(), f"/d/t-0/{0:020}.log"
+    data = files.open(path).pread(files.stat(path).size, 0)
+    first = headers_of(data)[0]
+    files.remove(path)
+    files.create(path).append(data[: first.size] + data)
+
+    with pytest.raises(
+        LogDirectoryError, match=f"{first.size} bytes are batches with offsets that earlier batches"
+    ) as refused:
+        convert_each(files, *tasks(files))
+
+    assert refused.value.path == path
+    assert "cordwood log salvage" in refused.value.remedy
 
 
 @pytest.mark.parametrize("number", (0, 1))
