@@ -54,6 +54,7 @@ from cordwood.spark.jobs.tables.offset_spans import (
 )
 from cordwood.spark.jobs.tables.table_ledger import (
     ExportedOffsets,
+    TableLayout,
     TableState,
     check_leader_epochs,
     check_topics,
@@ -147,8 +148,7 @@ def _compared_columns(
     """Return the columns whose contents are compared; none without `deep`."""
     if not options.is_deep:
         return ()
-    present = () if state is None else state.layout.columns
-    columns = tuple(name for name in COMPARED_COLUMNS if name in present)
+    columns = () if state is None else compared_columns(state.layout)
     if not columns:
         raise SettingError(
             f"deep: {table} has no columns of an export to compare",
@@ -157,6 +157,12 @@ def _compared_columns(
             f"{', '.join(COMPARED_COLUMNS)}",
         )
     return columns
+
+
+def compared_columns(layout: TableLayout) -> tuple[str, ...]:
+    """Return the columns that a deep audit compares, those of partitions included."""
+    present = (*layout.columns, *layout.partition_by)
+    return tuple(name for name in COMPARED_COLUMNS if name in present)
 
 
 @dataclass(frozen=True, slots=True)

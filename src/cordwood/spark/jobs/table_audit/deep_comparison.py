@@ -4,6 +4,10 @@
     tasks    read the compared columns of these offsets, and sum them by range of offsets
     driver   compares the sums of each range (`row_checksums`)
 
+The columns `date` and `hour` of a partitioned table are compared with the record's timestamp, also
+if they are only in the path of a file. `topic` and `partition` identify a record: a row with others
+is missing in its own partition, and that is a difference of offsets.
+
 Rows that are removed from either side between the two reads are counted, and not compared.
 """
 
@@ -35,8 +39,8 @@ from cordwood.spark.jobs.tables.offset_spans import (
     merge_spans,
     unpack_spans,
 )
+from cordwood.spark.jobs.tables.parquet_files import TIME_COLUMNS, table_column, table_schema
 from cordwood.spark.jobs.tables.table_pieces import AuditColumns, TablePiece, partition_rows
-from cordwood.spark.source.source_columns import arrow_schema
 from cordwood.spark.source.source_options import SourceOptions
 from cordwood.spark.source.split_reader import read_split
 from cordwood.spark.source.splits import Split
@@ -51,6 +55,12 @@ class DeepRequest(NamedTuple):
     columns: tuple[str, ...]
     offsets: Mapping[TopicPartition, bytes]
     seed: int
+
+    @property
+    def log_columns(self) -> tuple[str, ...]:
+        """The columns to read from the log; dates and hours are derived from the timestamp."""
+        wanted = ["timestamp" if name in TIME_COLUMNS else name for name in self.columns]
+        return tuple(dict.fromkeys(["offset", *wanted]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +80,7 @@ def sum_table_rows(
     columns: AuditColumns,
 ) -> PackedSums:
     """Return the sums of the rows of some files, by partition."""
-    sums, schema = _RowSums(request), arrow_schema(request.columns)
+    sums, schema = _RowSums(request), table_schema(request.columns)
     for piece in pieces:
         for rows in partition_rows(piece, columns, values=schema):
             values = dict(zip(request.columns, rows.values, strict=True))
@@ -87,10 +97,10 @@ def sum_log_rows(
     options: SourceOptions,
 ) -> PackedSums:
     """Return the sums of the records of some splits, by partition."""
-    sums = _RowSums(request)
+    sums, wanted = _RowSums(request), request.log_columns
     for split in splits:
-        for batch in read_split(split, ("offset", *request.columns), options=options):
-            values = {name: batch.column(name) for name in request.columns}
+        for batch in read_split(split, wanted, options=options):
+            values = {name: table_column(batch, name) for name in request.columns}
             sums.add(split.range.partition, offset_values(batch.column("offset")), values=values)
         advance(split.size)
     return sums.packed()

@@ -1,4 +1,4 @@
-"""Checksums of rows, for a deep audit: key, value, headers and timestamp of ranges of offsets.
+"""Checksums of rows, for a deep audit: contents of ranges of offsets.
 
     row     64 bits from its offset and its columns; null and empty differ
     range   2^RANGE_BITS offsets from a multiple of that on: the sum of its rows, modulo 2^64
@@ -22,7 +22,7 @@ RANGE_BITS: Final = 10
 #: Bytes that are read at a time.
 PART_BYTES: Final = 1 << 18
 #: Columns that can be compared.
-COMPARED_COLUMNS: Final = ("key", "value", "headers", "timestamp")
+COMPARED_COLUMNS: Final = ("key", "value", "headers", "timestamp", "date", "hour")
 
 Sums = NDArray[np.uint64]
 
@@ -80,6 +80,12 @@ class RowHasher:
         values = np.frombuffer(array.buffers()[1], np.uint64)[array.offset :][: len(array)]
         return self._without_nulls(array, mix(values))
 
+    def integers_of(self, array: pa.Array) -> Sums:
+        """Return the hash of each date, as a number of days, or of each hour."""
+        array = array.cast(pa.int32()).cast(pa.int64())
+        values = np.frombuffer(array.buffers()[1], np.uint64)[array.offset :][: len(array)]
+        return self._without_nulls(array, mix(values))
+
     def headers_of(self, array: pa.Array) -> Sums:
         """Return the hash of each list of headers; an empty list is the same as null."""
         array = array.cast(pa.large_list(_HEADER))
@@ -127,6 +133,8 @@ _HASHES: Final[Mapping[str, Callable[[RowHasher, pa.Array], Sums]]] = {
     "value": RowHasher.bytes_of,
     "headers": RowHasher.headers_of,
     "timestamp": RowHasher.numbers_of,
+    "date": RowHasher.integers_of,
+    "hour": RowHasher.integers_of,
 }
 
 

@@ -31,7 +31,8 @@ from cordwood.spark.source.split_reader import read_split
 from cordwood.spark.source.splits import Split
 
 #: Columns derived from `timestamp`, in UTC.
-_TIMES: Final = {"date": pa.date32(), "hour": pa.int32()}
+#: Columns that are derived from the timestamp, to partition a table by them.
+TIME_COLUMNS: Final = {"date": pa.date32(), "hour": pa.int32()}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 #: Columns with repeated values get a dictionary, and growing ones delta encoding.
@@ -62,7 +63,7 @@ class ParquetWriteOptions:
     @property
     def all_columns(self) -> tuple[str, ...]:
         """The columns of the table: those of the log, then the derived partition columns."""
-        return (*self.columns, *(name for name in _TIMES if name in self.partition_by))
+        return (*self.columns, *(name for name in TIME_COLUMNS if name in self.partition_by))
 
     @property
     def file_columns(self) -> tuple[str, ...]:
@@ -99,8 +100,8 @@ class ParquetWriteResult(NamedTuple):
 
 def table_schema(columns: Sequence[str]) -> pa.Schema:
     """Return the Arrow schema of a table with these columns."""
-    known = [name for name in columns if name not in _TIMES]
-    made = [pa.field(name, _TIMES[name]) for name in columns if name in _TIMES]
+    known = [name for name in columns if name not in TIME_COLUMNS]
+    made = [pa.field(name, TIME_COLUMNS[name]) for name in columns if name in TIME_COLUMNS]
     return pa.schema([*source_columns.arrow_schema(known), *made])
 
 
@@ -133,7 +134,7 @@ def write_splits(
 
 def _read_columns(options: ParquetWriteOptions) -> tuple[str, ...]:
     needs_time = "timestamp" not in options.columns and any(
-        map(options.partition_by.__contains__, _TIMES)
+        map(options.partition_by.__contains__, TIME_COLUMNS)
     )
     return (*options.columns, "timestamp") if needs_time else options.columns
 
@@ -148,7 +149,7 @@ def _rows_by_values(
     }
     for time_values, rows in _by_time(batch, options.partition_by):
         known = values | time_values
-        arrays = [_column(rows, name) for name in options.file_columns]
+        arrays = [table_column(rows, name) for name in options.file_columns]
         own = tuple(str(known[name]) for name in options.partition_by)
         yield own, pa.RecordBatch.from_arrays(arrays, schema=table_schema(options.file_columns))
 
@@ -157,7 +158,7 @@ def _by_time(
     batch: pa.RecordBatch, partition_by: Sequence[str]
 ) -> Iterator[tuple[dict[str, object], pa.RecordBatch]]:
     """Yield the rows of each day or hour, with the values of the derived columns."""
-    if not any(name in partition_by for name in _TIMES):
+    if not any(name in partition_by for name in TIME_COLUMNS):
         yield {}, batch
         return
     unit = "hour" if "hour" in partition_by else "day"
@@ -187,12 +188,12 @@ def _moment(microseconds: int) -> datetime:
         ) from error
 
 
-def _column(rows: pa.RecordBatch, name: str) -> pa.Array:
+def table_column(rows: pa.RecordBatch, name: str) -> pa.Array:
     """Return a column of the table from rows with the columns of the log."""
-    if name not in _TIMES:
+    if name not in TIME_COLUMNS:
         return rows.column(name)
     times = rows.column("timestamp")
-    return (times if name == "date" else pc.hour(times)).cast(_TIMES[name])
+    return (times if name == "date" else pc.hour(times)).cast(TIME_COLUMNS[name])
 
 
 # -- files

@@ -8,7 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from cordwood.core.errors import TableError
-from cordwood.spark.jobs.table_audit.audit_job import MAX_LISTINGS, list_table
+from cordwood.spark.jobs.table_audit.audit_job import (
+    MAX_LISTINGS,
+    compared_columns,
+    list_table,
+)
 from cordwood.spark.jobs.tables.export_table import TableCommit, foreign_table
 from cordwood.spark.jobs.tables.table_ledger import ExportedOffsets, TableLayout, TableState
 from cordwood.spark.jobs.tables.table_pieces import ParquetPiece, TablePiece
@@ -87,3 +91,9 @@ def test_table_of_another_program_has_no_state() -> None:
 
     assert state is None
     assert len(pieces) == 1
+
+
+def test_deep_audit_compares_the_columns_that_partition_a_table() -> None:
+    found = TableLayout(columns=("topic", "value", "offset"), partition_by=("topic", "date"))
+
+    assert compared_columns(found) == ("value", "date")

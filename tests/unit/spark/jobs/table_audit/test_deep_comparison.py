@@ -19,6 +19,7 @@ from cordwood.spark.jobs.table_audit.deep_comparison import (
 )
 from cordwood.spark.jobs.table_audit.row_checksums import COMPARED_COLUMNS
 from cordwood.spark.jobs.tables.offset_spans import OffsetSpans, pack_spans
+from cordwood.spark.jobs.tables.parquet_files import TIME_COLUMNS
 from cordwood.spark.jobs.tables.table_pieces import AuditColumns, ParquetPiece
 from cordwood.spark.source.source_options import SourceOptions
 from cordwood.spark.source.split_reader import read_split
@@ -28,7 +29,8 @@ from tests.unit.storage.segment_samples import v2
 pytestmark = pytest.mark.spark
 
 OPTIONS = SourceOptions(is_committed=True)
-COLUMNS = (*COMPARED_COLUMNS, "topic", "partition", "offset")
+CONTENTS = tuple(name for name in COMPARED_COLUMNS if name not in TIME_COLUMNS)
+COLUMNS = (*CONTENTS, "topic", "partition", "offset")
 
 
 def _ignore(_size: int) -> None:
@@ -46,7 +48,7 @@ def _compare(
     rows[1500] |= change
     pq.write_table(pa.Table.from_pylist(rows, table.schema), tmp_path / "a.parquet")
     proven = spans or OffsetSpans.of([(0, 3000)])
-    request = DeepRequest(COMPARED_COLUMNS, {ORDERS: pack_spans(proven)}, seed=3)
+    request = DeepRequest(CONTENTS, {ORDERS: pack_spans(proven)}, seed=3)
     piece = ParquetPiece(str(tmp_path / "a.parquet"), 1, {})
     ours = sum_table_rows([piece], _ignore, request=request, columns=AuditColumns())
     theirs = sum_log_rows([part], _ignore, request=request, options=OPTIONS)
@@ -64,6 +66,34 @@ def test_range_with_a_changed_row_is_found(tmp_path: Path, column: str) -> None:
     found = _compare(tmp_path, {column: b"X"})
 
     assert [each[1:] for each in found.findings] == [(1024, 2048)]
+
+
+@pytest.mark.parametrize(
+    ("date", "hour", "ranges"),
+    (
+        ("1970-01-01", "0", 0),
+        ("1970-01-02", "0", 3),
+        ("1970-01-01", "1", 3),
+    ),
+)
+def test_partition_columns_in_the_path_are_compared_with_the_timestamp(
+    tmp_path: Path, date: str, hour: str, ranges: int
+) -> None:
+    logs = write_log(tmp_path, v2(0, 1999), v2(2000, 2999))
+    part = split(logs, 0, 3000)
+    names = ("value", "topic", "partition", "offset")
+    table = pa.Table.from_batches(read_split(part, names, options=OPTIONS))
+    pq.write_table(table, tmp_path / "a.parquet")
+    proven = OffsetSpans.of([(0, 3000)])
+    request = DeepRequest(("value", "date", "hour"), {ORDERS: pack_spans(proven)}, seed=3)
+    piece = ParquetPiece(str(tmp_path / "a.parquet"), 1, {"date": date, "hour": hour})
+
+    ours = sum_table_rows([piece], _ignore, request=request, columns=AuditColumns())
+    theirs = sum_log_rows([part], _ignore, request=request, options=OPTIONS)
+    found = compare_sums([ours[ORDERS]], [theirs[ORDERS]], offsets=proven)
+
+    assert found.rows == 3000
+    assert sum(-(-(end - start) // 1024) for _, start, end in found.findings) == ranges
 
 
 def test_rows_outside_of_the_offsets_are_not_compared(tmp_path: Path) -> None:
