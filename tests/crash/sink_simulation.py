@@ -64,8 +64,7 @@ class SinkSimulation:
         self.steps = 0
         self.visible: Counter[int] = Counter()
         self._committed_keys: set[TransactionKey] = set()
-        #: Batches that an operator has let be written again.
-        self._replayed: set[int] = set()
+        self._replayed: set[int] = set()  # batches, by an operator
         self._is_replanned = random.random() < 0.15
         self._batches = self._planned()
         self._logged, self._committed = 0, 0

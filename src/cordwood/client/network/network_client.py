@@ -96,8 +96,7 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
         self.runtime = runtime
         self.cluster, self.tasks = Cluster(), OwnedTasks()
         self.rejected: set[tuple[str, int]] = set()
-        #: Node ids of the coordinators of groups and transactional ids (`coordinator_call`).
-        self.coordinators: dict[tuple[int, str], int] = {}
+        self.coordinators: dict[tuple[int, str], int] = {}  # node ids, for `coordinator_call`
         self.on_change: Callable[[], object] = _ignore_change
         self.tls = tls
         self._bootstrap = [_broker_at(each) for each in settings.bootstrap_servers]
@@ -106,8 +105,7 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
         self._creates_topics = creates_topics
         self._refreshing: asyncio.Task[KafkaError | None] | None = None
         self._planned: Timer | None = None
-        self._refreshed_ms = 0.0
-        self._is_closed = False
+        self._refreshed_ms, self._is_closed = 0.0, False
         self._renewal = runtime.scheduler.every(
             max(settings.metadata_max_age_ms, 1), self.refresh_soon
         )

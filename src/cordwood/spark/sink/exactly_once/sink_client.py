@@ -78,7 +78,7 @@ def sink_client(config: Mapping[str, str], *, sink: str, record_topic: str | Non
     key = (os.getpid(), tuple(sorted(config.items())), sink, record_topic)
     if key not in _CLIENTS:
         _CLIENTS[key] = SinkClient(config, record_topic=record_topic)
-        # PySpark collects all garbage of its processes after each call. What is loaded stays.
+        # PySpark collects garbage after each call, which would look at all loaded code again.
         gc.collect()
         gc.freeze()
     return _CLIENTS[key]
