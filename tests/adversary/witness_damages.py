@@ -11,6 +11,8 @@ import struct
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
+import google_crc32c
+
 from tests.adversary.random_logs import PARTITION, TOPIC, RandomLog
 
 Files: TypeAlias = dict[str, bytes]
@@ -26,6 +28,8 @@ class Directory(NamedTuple):
 Change: TypeAlias = Callable[[Directory, RandomLog, random.Random], bool]
 
 _CHECKPOINTS: Final = ("recovery-point", "log-start", "cleaner")
+#: Sizes of a snapshot's header and of a producer's entry, and the place of the sequence in it.
+_SNAPSHOT_HEADER, _SNAPSHOT_ENTRY, _ENTRY_SEQUENCE = 10, 46, 10
 _EPOCHS: Final = "leader-epoch-checkpoint"
 
 
@@ -144,6 +148,31 @@ def _snapshot_ahead(directory: Directory, log: RandomLog, chance: random.Random)
     return True
 
 
+def _last_batch_of(snapshot: bytes, at: int) -> tuple[int, int]:
+    """Return the producer of an entry, and the last offset of its data."""
+    producer_id, _, _, offset = struct.unpack_from(">qhiq", snapshot, at)
+    return producer_id, offset
+
+
+def _sequence(directory: Directory, log: RandomLog, chance: random.Random) -> bool:
+    """Alter the sequence of a producer's last batch in a snapshot, with the right checksum."""
+    left = {(each.producer_id, each.last_offset) for each in log.batches if each.kind == "data"}
+    places = [
+        (name, at + _ENTRY_SEQUENCE)
+        for name in _names(directory, ".snapshot")
+        for at in range(_SNAPSHOT_HEADER, len(directory.files[name]), _SNAPSHOT_ENTRY)
+        if _last_batch_of(directory.files[name], at) in left
+    ]
+    if not places:
+        return False
+    name, at = chance.choice(places)
+    data = bytearray(directory.files[name])
+    data[at + 3] ^= 1 << chance.randrange(8)
+    struct.pack_into(">I", data, 2, google_crc32c.value(bytes(data[6:])))
+    directory.files[name] = bytes(data)
+    return True
+
+
 def _epoch(directory: Directory, log: RandomLog, chance: random.Random) -> bool:
     """Let an epoch begin elsewhere."""
     lines = directory.files[_EPOCHS].decode().splitlines()
@@ -180,6 +209,7 @@ KINDS: Final[dict[str, Change]] = {
     "last entry of a transaction index gone": _last_entry(".txnindex", 34),
     "transaction index gone": _no_aborts,
     "committed transaction in an index": _false_abort,
+    "sequence in a snapshot": _sequence,
     "snapshot gone": _snapshot_gone,
     "snapshot beyond the end": _snapshot_ahead,
     "start of an epoch": _epoch,
