@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from cordwood.core.errors import CordwoodError
 from cordwood.core.system import SystemFiles
@@ -34,6 +34,10 @@ from tests.spark.kills import Killed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+#: The share of audits that compare contents too.
+DEEP: Final = 0.4
 
 
 class Planned(NamedTuple):
@@ -200,7 +204,9 @@ class History(TableHistory):
         self.seen["refused"] += 1
         if planned.refusal is not None:
             return
-        if self.is_forgotten and "cannot determine" in str(error):
+        # A table that was restored to a state before its first export cannot tell that.
+        is_unknown = self.is_forgotten or not self.state.covered
+        if is_unknown and "cannot determine" in str(error):
             self.seen["refused: history unknown"] += 1
             return
         if not may_refuse:
@@ -262,8 +268,8 @@ class History(TableHistory):
         for each, (start, end) in planned.ranges.items():
             log = self.logs[each]
             rows: Rows = Counter(
-                Row(*each, offset, value)
-                for offset, value in log.committed().items()
+                Row(*each, offset, record.value)
+                for offset, record in log.committed().items()
                 if start <= offset < end
             )
             before = self.state.covered.get(each, Covered(start, start, 0, Counter()))
@@ -318,9 +324,10 @@ class History(TableHistory):
     # -- audits
 
     def audit(self) -> None:
-        """Compare the result of an audit with the oracle's."""
+        """Compare the result of an audit, of offsets or of contents too, with the oracle's."""
         if not self.table.exists() or not self.state.covered:
             return
+        is_deep = self.chance.random() < DEEP
         write_logs(self._logs_path, list(self.logs.values()))
         options = parse_audit_options(
             {
@@ -329,9 +336,10 @@ class History(TableHistory):
                 "isolation.level": "read_committed",
                 "subscribe": ",".join(TOPICS),
                 **self.table.options,
+                **({"deep": "true"} if is_deep else {}),
             }
         )
-        expected = _fault_of(self.state, self.logs)
+        expected = _fault_of(self.state, self.logs, is_deep=is_deep)
         try:
             with replaced(audit_job, "run_tasks", run_here):
                 found = audit_job.audit_table(cast("SparkSession", None), options)
@@ -342,7 +350,8 @@ class History(TableHistory):
             return
         if self.is_forgotten:
             return
-        self.seen[f"audit: {'whole' if found.is_whole else 'faults'}"] += 1
+        kind = "deep audit" if is_deep else "audit"
+        self.seen[f"{kind}: {'whole' if found.is_whole else 'faults'}"] += 1
         if found.is_whole != (expected is None):
             raise DefectError(f"audit: {found}, oracle: {expected}")
 
@@ -377,7 +386,9 @@ def run_here(
     return [work(task, lambda _size: None) for task in tasks]
 
 
-def _fault_of(state: ModelState, logs: Mapping[TopicPartition, ModelLog]) -> str | None:
+def _fault_of(
+    state: ModelState, logs: Mapping[TopicPartition, ModelLog], *, is_deep: bool
+) -> str | None:
     """Return a reason why the table is not whole; None if it is."""
     exported: Rows = Counter()
     for log in logs.values():
@@ -397,7 +408,23 @@ def _fault_of(state: ModelState, logs: Mapping[TopicPartition, ModelLog]) -> str
     present: Rows = Counter()
     for row, count in state.rows.items():
         present[_place(row)] += count
-    return None if present == exported else "rows are missing"
+    if present != exported:
+        return "rows are missing"
+    return _altered(state, logs) if is_deep else None
+
+
+def _altered(state: ModelState, logs: Mapping[TopicPartition, ModelLog]) -> str | None:
+    """Return a row with another value than its record has in the log; None without one."""
+    values: dict[tuple[str, int, int], bytes] = {
+        (partition.topic, partition.partition, offset): record.value
+        for partition, log in logs.items()
+        for offset, record in log.committed().items()
+        if offset < log.stable_end()
+    }
+    for row in state.rows:
+        if values.get(row[:3], row.value) != row.value:
+            return f"{row} is altered"
+    return None
 
 
 def _opened(table: HostileTable) -> ExportTable:

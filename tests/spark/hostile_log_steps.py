@@ -1,10 +1,12 @@
 """Random steps that change the logs of a history."""
 
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 from cordwood.core.uuids import Uuid
 from tests.spark.hostile_logs import ModelLog, partition
@@ -14,6 +16,32 @@ TOPICS: Final = ("a", "b")
 
 #: The name of a step, and the step.
 NamedStep = tuple[str, Callable[[], object]]
+
+
+class RandomHistory(Protocol):
+    """A history that takes random steps; `steps` are their names, and `seen` counts them."""
+
+    steps: list[str]
+    seen: Counter[str]
+
+    def run(self, count: int) -> None: ...
+
+
+def take_history(
+    history: RandomHistory, folder: Path, *, count: int, repeated_by: str
+) -> Counter[str]:
+    """Take the steps of a history in a folder, and return what happened in it.
+
+    An error has the words that repeat it, and the names of the steps.
+    """
+    try:
+        history.run(count)
+    except BaseException as error:
+        error.add_note(f"{repeated_by}: {', '.join(history.steps)}")
+        raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return history.seen
 
 
 class LogHistory:

@@ -28,7 +28,18 @@ from cordwood.storage.checkpoints.partition_metadata_file import write_partition
 from tests.unit.storage.reader_samples import name
 
 MOST_RECORDS: Final = 4
+#: The share of batches whose records differ in their times only, and this value.
+ALIKE: Final = 0.3
+HEARTBEAT: Final = b"alive"
 _NO_PRODUCER: Final = -1
+_MARKER_TIME: Final = 1000
+
+
+class ModelRecord(NamedTuple):
+    """The value and the timestamp of a record."""
+
+    value: bytes
+    timestamp: int
 
 
 class ModelBatch(NamedTuple):
@@ -36,7 +47,7 @@ class ModelBatch(NamedTuple):
 
     base: int
     end: int
-    records: dict[int, bytes]
+    records: dict[int, ModelRecord]
     epoch: int
     producer: int = _NO_PRODUCER
     is_commit: bool | None = None
@@ -85,10 +96,10 @@ class ModelLog:
                 first.setdefault(batch.producer, batch.base)
         return min(first.values(), default=self.high_watermark)
 
-    def committed(self) -> dict[int, bytes]:
+    def committed(self) -> dict[int, ModelRecord]:
         """Return the records of committed transactions, and those without a transaction."""
-        found: dict[int, bytes] = {}
-        waiting: dict[int, dict[int, bytes]] = {}
+        found: dict[int, ModelRecord] = {}
+        waiting: dict[int, dict[int, ModelRecord]] = {}
         for batch in self.batches:
             if batch.is_marker:
                 done = waiting.pop(batch.producer, {})
@@ -97,14 +108,20 @@ class ModelLog:
                 waiting.setdefault(batch.producer, {}).update(batch.records)
             else:
                 found |= batch.records
-        return {offset: value for offset, value in found.items() if offset >= self.start}
+        return {offset: record for offset, record in found.items() if offset >= self.start}
 
     # -- what happens to a log
 
     def append(self, chance: Random, serial: str, *, producer: int = _NO_PRODUCER) -> None:
         count = chance.randint(1, MOST_RECORDS)
         base = self.end
-        records = {base + each: f"{serial}.{each}".encode() for each in range(count)}
+        is_alike, time = chance.random() < ALIKE, 1000 * int(serial)
+        records = {
+            base + each: ModelRecord(
+                HEARTBEAT if is_alike else f"{serial}.{each}".encode(), time + each
+            )
+            for each in range(count)
+        }
         self._add(ModelBatch(base, base + count, records, self.epoch, producer))
 
     def begin_transaction(self, chance: Random, serial: str, *, producer: int) -> None:
@@ -137,7 +154,7 @@ class ModelLog:
             if batch.is_marker or batch.end > limit:
                 kept.append(batch)
                 continue
-            left = {at: value for at, value in batch.records.items() if chance.random() < 0.6}
+            left = {at: record for at, record in batch.records.items() if chance.random() < 0.6}
             if left:
                 kept.append(batch._replace(records=left))
         self.batches, self.cleaned_to = kept, max(self.cleaned_to, limit)
@@ -208,10 +225,12 @@ def _encoded(batch: ModelBatch) -> bytes:
     if is_transactional:
         fields = fields._replace(producer_id=batch.producer, producer_epoch=0)
     if batch.is_commit is not None:
-        return bytes(control_batch(EndTransaction(batch.is_commit, 0), fields, timestamp=1000))
+        return bytes(
+            control_batch(EndTransaction(batch.is_commit, 0), fields, timestamp=_MARKER_TIME)
+        )
     if is_transactional:
         fields = fields._replace(base_sequence=0, is_transactional=True)
     builder = BatchBuilder(fields)
-    for offset, value in sorted(batch.records.items()):
-        builder.append(None, value, timestamp=1000, offset=offset)
+    for offset, (value, timestamp) in sorted(batch.records.items()):
+        builder.append(None, value, timestamp=timestamp, offset=offset)
     return bytes(builder.build(last_offset=batch.end - 1))

@@ -24,11 +24,16 @@ class Covered(NamedTuple):
 
 @dataclass(slots=True)
 class ModelState:
-    """The rows, the covered offsets and the topic ids of a version of a table."""
+    """A version of a table: its rows, and what it has of exports or of a pipeline.
+
+    The newest batch of a pipeline has a number, and the offsets after it.
+    """
 
     rows: Rows = field(default_factory=Counter)
     covered: dict[TopicPartition, Covered] = field(default_factory=dict)
     topic_ids: dict[str, Uuid] = field(default_factory=dict)
+    batch: int = -1
+    offsets: str | None = None
 
 
 class TableHistory(LogHistory):
@@ -121,5 +126,7 @@ class TableHistory(LogHistory):
     def keep_version(self) -> None:
         if self.table.has_versions and self.table.exists():
             version = self.table.version()
+            if not version and self.table.kind == "iceberg":
+                return  # no snapshot yet
             self.versions[version] = self.history[version] = copy.deepcopy(self.state)
             self.files[version] = self.table.files()

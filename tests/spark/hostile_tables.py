@@ -251,7 +251,12 @@ class HostileParquet(HostileTable):
         )
 
     def exists(self) -> bool:
-        return any((self.lake / "_cordwood" / "commits").glob("*.json"))
+        return any(self._commits())
+
+    def _commits(self) -> list[Path]:
+        """Return the files of exports or of a pipeline that name the files of a commit."""
+        own = self.lake / "_cordwood"
+        return sorted([*own.glob("commits/*.json"), *own.glob("batches/*/*.json")])
 
     def rows(self) -> Rows:
         found: Rows = Counter()
@@ -291,8 +296,7 @@ class HostileParquet(HostileTable):
         return dying(parquet_table.ParquetTable, name)
 
     def forget(self) -> None:
-        commits = sorted((self.lake / "_cordwood" / "commits").glob("*.json"))
-        for path in commits[:-1]:
+        for path in self._commits()[:-1]:
             path.unlink()
 
 

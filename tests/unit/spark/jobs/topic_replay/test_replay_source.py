@@ -17,7 +17,7 @@ from cordwood.spark.jobs.topic_replay.replay_source import (
 )
 from cordwood.spark.source.local_paths import parse_local_options
 from cordwood.spark.source.source_options import SourceOptions
-from tests.spark.hostile_logs import ModelBatch, ModelLog, partition, write_logs
+from tests.spark.hostile_logs import ModelBatch, ModelLog, ModelRecord, partition, write_logs
 
 pytestmark = pytest.mark.spark
 
@@ -29,7 +29,7 @@ def source(folder: Path, *epochs: int, topic_id: int = 1) -> SourceOptions:
     log = ModelLog(partition("t", 0), Uuid(topic_id.to_bytes(16)))
     for number, epoch in enumerate(epochs):
         at = 2 * number
-        records = {at: b"a", at + 1: b"b"}
+        records = {at: ModelRecord(b"a", 0), at + 1: ModelRecord(b"b", 0)}
         log.epochs = [*log.epochs, (epoch, at)] if epoch not in dict(log.epochs) else log.epochs
         log.batches.append(ModelBatch(at, at + 2, records, epoch))
     log.replicate(log.end)
