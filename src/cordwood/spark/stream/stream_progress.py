@@ -181,6 +181,8 @@ def end_of_batch(
 
 def ranges_between(start: StreamOffset, end: StreamOffset) -> list[OffsetRange]:
     """Return the ranges of the batch between two offsets, in order."""
+    if start == end:
+        return []  # the start of an end belongs to the batch that ends there
     begins = {**start.positions, **(end.start or {})}
     if start.is_initial and end.start is None:
         raise SettingError(

@@ -158,6 +158,12 @@ def test_batch_of_a_truncated_log_begins_at_the_start_of_its_end() -> None:
     assert ranges_between(done, end) == [OffsetRange(P0, 3, 5), OffsetRange(P1, 2, 4)]
 
 
+def test_batch_between_equal_offsets_is_empty() -> None:
+    end = StreamOffset({P0: 9}, {}, {P0: 4})
+
+    assert ranges_between(end, end) == []
+
+
 @pytest.mark.parametrize("ids", (({"t": "id"}, {}), ({}, {"t": "id"})))
 def test_low_end_is_restarted_if_one_side_has_no_topic_id(
     ids: tuple[dict[str, str], dict[str, str]],
