@@ -157,6 +157,16 @@ def test_json_is_decoded_and_encoded(spark: "SparkSession") -> None:
     assert [row.out and bytes(row.out) for row in rows] == [b'{"id":1,"by":"ada"}'] + [None] * 5
 
 
+def test_spark_reads_the_first_json_value_and_the_last_of_equal_names(
+    spark: "SparkSession",
+) -> None:
+    frame = log(spark, (0, 0, b"", b'{"id": 1} ?'), (0, 1, b"", b'{"id": 1, "id": 2}'))
+
+    rows = frame.transform(decode_json, "id long").orderBy("offset").collect()
+
+    assert [(row.record.id, row.error) for row in rows] == [(1, None), (2, None)]
+
+
 def test_json_with_a_schema_id_has_the_columns_of_its_schema(spark: "SparkSession") -> None:
     schemas = given_schemas({7: '{"properties": {"id": {"type": "integer"}}}'}, JSON)
     frame = log(spark, (0, 0, b"", b'\0\0\0\0\7{"id": 1}'), (0, 1, b"", b'{"id": 1}'))
