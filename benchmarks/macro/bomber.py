@@ -15,9 +15,12 @@
 A bystander, another process, sends ApiVersions every 5 ms. The verdict on a part is the largest
 delay of its response, and the growth of the broker's resident memory, at its peak and a rest after
 the bombs, and of its descriptors. A part has a broker of its own, which has taken a record before,
-and so has its kernels. `loop's processor` is the time that our loop's thread computes without a
-look at its timers, which other processes of the machine do not change. `--alone` leaves Kafka out.
-`--stacks` prints each request that keeps the loop for long, and our reports of long callbacks.
+and so has its handlers and its kernels. `loop's processor` is the time that our loop's thread
+computes without a look at its timers, which other processes of the machine do not change.
+
+A request has 20 s for its response. One without a response is printed; after two of them the rest
+of the part is left out for that broker. `--alone` leaves Kafka out. `--stacks` prints each request
+that keeps the loop for long, and our reports of long callbacks.
 """
 
 import argparse
@@ -40,12 +43,13 @@ from benchmarks.bombs.compressed_batch import compressed_batch
 from benchmarks.bombs.coordination import CoordinationSite, coordination_bombs
 from benchmarks.bombs.descriptions import creation_of, descriptions_of
 from benchmarks.bombs.requests import TOPIC, Bomb, bombs, frame
+from benchmarks.bombs.target import Target, worst_ms
 from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import KAFKA, Peer, kafka, ours
 from benchmarks.results import keep
-from benchmarks.stalls.latency_file import is_written_to, latencies
 from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.large_messages import MOST_ELEMENTS
+from cordwood.core.errors import KafkaError
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from cordwood.protocol.messages.list_offsets import (
@@ -70,17 +74,11 @@ DESCRIPTORS_GOAL: Final = 10
 PEAK_GOALS_MIB: Final[Mapping[str, float]] = MappingProxyType(
     {"sessions": 200, "unread": 200, "compressed": 200}
 )
-_PATIENCE_S: Final = 60
 _CONNECTIONS: Final = 40
-_SETTLE_S: Final = 30
-#: The share of a processor that an idle broker takes at most, with the pings of the bystander.
-_IDLE_SHARE: Final = 0.2
 _MIB: Final = 1 << 20
 _SHOWN_MS: Final = 15
 #: Kafka's default of `socket.request.max.bytes`.
 _LARGEST_FRAME: Final = 100 * _MIB
-#: The event of our broker after its kernels, which take 100 MiB, are loaded.
-_KERNELS: Final = "event=kernels what=loaded"
 _BROKER: Final = 4
 _TOPIC_RESOURCE: Final = 2
 _BY_NAME: Final = 12
@@ -121,76 +119,6 @@ class Verdict(NamedTuple):
     unanswered: int
 
 
-class Target:
-    """A broker under fire, and the bystander's file."""
-
-    def __init__(self, peer: Peer, pings: Path) -> None:
-        self.peer = peer
-        self.pings = pings
-        self.used = peer.folder / "loop.used"
-        self.unanswered = 0
-        self.site: CoordinationSite | None = None
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.peer.port), _PATIENCE_S)
-
-    def throw(self, bomb: bytes) -> None:
-        """Send one request and wait for its response, or the end of the connection."""
-        with self.connect() as connection:
-            try:
-                connection.sendall(bomb)
-                answers = connection.makefile("rb")
-                size = answers.read(4)
-                left = int.from_bytes(size) if len(size) == 4 else 0
-                while left and (piece := answers.read(min(left, _MIB))):
-                    left -= len(piece)
-            except TimeoutError:
-                self.unanswered += 1
-            except OSError:
-                return
-
-    def descriptors(self) -> int:
-        return sum(1 for _ in self._place("fd").iterdir())
-
-    def warm_up(self) -> None:
-        """Let the broker take a record, and load what it needs for that."""
-        end_s = monotonic() + _PATIENCE_S
-        with cordwood.Producer(self.peer.bootstrap) as producer:
-            producer.send(TOPIC, b"warm").result(_PATIENCE_S)
-            while self.peer.name != KAFKA and _KERNELS not in self.peer.words():
-                if monotonic() > end_s:
-                    raise TimeoutError(f"no kernels: {self.peer.words()[-3000:]}")
-                sleep(0.1)  # the first record after the broker has found its kernels loads them
-                producer.send(TOPIC, b"warm").result(_PATIENCE_S)
-        before = 0.0
-        while (now := self.peer.resident_mib()) != before:
-            before = now
-            sleep(0.5)
-
-    def settle(self) -> None:
-        """Wait until the broker has nothing more to do for connections that have ended."""
-        for _ in range(_SETTLE_S):
-            used_s = self.peer.processor_seconds()
-            sleep(1)
-            if self.peer.processor_seconds() - used_s < _IDLE_SHARE:
-                return
-
-    def begin_peak(self) -> float:
-        """Forget the peak of the resident memory so far; return the memory."""
-        self._place("clear_refs").write_text("5")
-        return self.peer.resident_mib()
-
-    def peak_mib(self) -> float:
-        """Return the peak of the resident memory since then."""
-        lines = self._place("status").read_text().splitlines()
-        kib = next(each.split()[1] for each in lines if each.startswith("VmHWM"))
-        return int(kib) / 1024
-
-    def _place(self, name: str) -> Path:
-        assert self.peer.process is not None
-        return Path(f"/proc/{self.peer.process.pid}", name)
-
-
 Part: TypeAlias = Callable[[Target, Options], None]
 
 
@@ -206,8 +134,11 @@ def _coordinated(target: Target, options: Options) -> None:
 
 def _throw_all(target: Target, thrown: Iterator[Bomb], options: Options) -> None:
     for bomb in thrown:
+        if target.is_stuck:
+            print(f"{target.peer.name}: {bomb.name} and later ones are left out", file=sys.stderr)
+            return
         began_s = monotonic()
-        target.throw(bomb.frame)
+        target.throw(bomb.frame, bomb.name)
         if options.has_stacks:
             _print_worst(target, bomb.name, began_s)
 
@@ -225,8 +156,8 @@ def _versions(key: int, options: Options) -> Sequence[int]:
 
 def _print_worst(target: Target, name: str, began_s: float) -> None:
     end_s = monotonic()
-    used = _worst(target.used, began_s, end_s)
-    ping = _worst(target.pings, began_s, end_s)
+    used = worst_ms(target.used, began_s, end_s)
+    ping = worst_ms(target.pings, began_s, end_s)
     if max(used, ping) > _SHOWN_MS:
         words = f"{end_s - began_s:.2f} s, loop {used:.0f} ms, ping {ping:.0f} ms"
         print(f"  {name}: {words}", file=sys.stderr)
@@ -237,11 +168,11 @@ def _frames(target: Target, options: Options) -> None:
     names = struct.pack(">hhihi", 3, 1, 1, -1, options.frame_bytes // 3) + (
         b"\0\1x" * (options.frame_bytes // 3)
     )
-    target.throw(struct.pack(">i", len(names)) + names)
+    target.throw(struct.pack(">i", len(names)) + names, "Metadata")
     count = options.frame_bytes // 12
     body = struct.pack(">hhih", 2, 1, 1, -1) + struct.pack(">iih", -1, 1, len(TOPIC))
     body += TOPIC.encode() + struct.pack(">i", count) + struct.pack(">iq", 0, -1) * count
-    target.throw(struct.pack(">i", len(body)) + body)
+    target.throw(struct.pack(">i", len(body)) + body, "ListOffsets")
 
 
 def _sessions(target: Target, options: Options) -> None:
@@ -253,7 +184,7 @@ def _sessions(target: Target, options: Options) -> None:
     request = FetchRequest(max_wait_ms=0, min_bytes=1, session_epoch=0, topics=[topic])
     bomb = frame(request, _BY_NAME)
     for _ in range(10):
-        target.throw(bomb)
+        target.throw(bomb, "Fetch")
 
 
 def _unread(target: Target, options: Options) -> None:
@@ -315,7 +246,7 @@ def _compressed(target: Target, options: Options) -> None:
         9,
     )
     for _ in range(4):
-        target.throw(bomb)
+        target.throw(bomb, "Produce")
 
 
 PARTS: Final[Mapping[str, Part]] = MappingProxyType(
@@ -342,11 +273,18 @@ def measure(options: Options, parts: Sequence[str]) -> Iterator[Figure]:
     for part in parts:
         with tempfile.TemporaryDirectory() as folder:
             mine = _verdict(ours(Path(folder, "ours")), part, options)
-            theirs = None
-            if not options.is_alone:
-                theirs = _verdict(kafka(fetch("kafka-4.3.0"), Path(folder, "kafka")), part, options)
+            theirs = None if options.is_alone else _verdict_on_kafka(folder, part, options)
             opened = options.partitions if part == COORDINATED else 0
             yield from _figures(part, mine, theirs, opened=opened)
+
+
+def _verdict_on_kafka(folder: str, part: str, options: Options) -> Verdict | None:
+    """Return the verdict on Kafka, None if the part cannot be prepared there."""
+    try:
+        return _verdict(kafka(fetch("kafka-4.3.0"), Path(folder, "kafka")), part, options)
+    except (KafkaError, OSError, RuntimeError) as error:
+        print(f"{KAFKA}: {part}: {error!r}", file=sys.stderr)
+        return None
 
 
 def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
@@ -359,7 +297,7 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
         target = Target(peer, peer.folder / "pings")
         target.warm_up()
         if part == "unread":
-            target.throw(frame(creation_of(_described_topics(options)), 5))
+            target.throw(frame(creation_of(_described_topics(options)), 5), "CreateTopics")
         if part == COORDINATED:
             target.site = CoordinationSite(
                 peer.port, partitions=options.partitions, groups=options.partitions // 10
@@ -370,11 +308,9 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
             PARTS[part](target, options)
             target.settle()
             end_s = monotonic()
-            while not is_written_to(target.pings, end_s):
-                sleep(0.1)
             return Verdict(
-                _worst(target.pings, start_s, end_s),
-                _worst(target.used, start_s, end_s),
+                target.longest_ping_ms(start_s, end_s),
+                worst_ms(target.used, start_s, end_s),
                 _rested_mib(peer, options.rest_s) - before,
                 target.peak_mib() - before,
                 target.descriptors() - descriptors,
@@ -400,14 +336,6 @@ def _probe(peer: Peer, options: Options) -> None:
     peer.command[at : at + 1] = options.broker
     if options.has_stacks:
         peer.command.append("--debug")
-
-
-def _worst(events: Path, start_s: float, end_s: float) -> float:
-    """Return the longest delay of the events of a time, 0 if there are none."""
-    try:
-        return latencies(events, start_s, end_s).most
-    except (ValueError, FileNotFoundError):
-        return 0
 
 
 @contextmanager
