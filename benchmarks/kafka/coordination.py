@@ -153,17 +153,23 @@ def figures(
     """
     warm(lambda line: print(line, file=sys.stderr))
     jars = fetch("kafka-4.3.0")
-    asked_for = [*(rows or ROWS)]
-    shared = [row for row in asked_for if row != _RESTART]
-    for group in filter(None, (shared, [_RESTART] if _RESTART in asked_for else [])):
-        with tempfile.TemporaryDirectory() as folder, both(jars, Path(folder)) as peers:
-            for peer in peers:
-                peer.start()
-                with cordwood.Admin(peer.bootstrap) as admin:
-                    admin.create_topic(_TOPIC, partitions=PARTITIONS, replication_factor=1)
-            bench = Bench(jars, peers, rounds)
+    wanted = [*(rows or ROWS)]
+    restart = [row for row in wanted if row == _RESTART]
+    for group in filter(None, ([row for row in wanted if row not in restart], restart)):
+        with _started(jars) as peers:
             for row in group:
-                yield from ROWS[row](bench, size)
+                yield from ROWS[row](Bench(jars, peers, rounds), size)
+
+
+@contextmanager
+def _started(jars: Jars) -> Iterator[Sequence[Peer]]:
+    """Start both brokers in a folder of their own, and create the topic of the rows."""
+    with tempfile.TemporaryDirectory() as folder, both(jars, Path(folder)) as peers:
+        for peer in peers:
+            peer.start()
+            with cordwood.Admin(peer.bootstrap) as admin:
+                admin.create_topic(_TOPIC, partitions=PARTITIONS, replication_factor=1)
+        yield peers
 
 
 # -- rebalance
