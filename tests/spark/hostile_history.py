@@ -196,17 +196,15 @@ class History(TableHistory):
             export_job.export_log(cast("SparkSession", None), options, files=SystemFiles())
 
     def _starting(self, topics: Sequence[str]) -> dict[str, str]:
-        if self.first is None or "a" not in topics:
-            return {}
-        return {"startingOffsets": f'{{"a": {{"0": {self.first}}}}}'}
+        has_first = self.first is not None and "a" in topics
+        return {"startingOffsets": f'{{"a": {{"0": {self.first}}}}}'} if has_first else {}
 
     def _check_refused(self, planned: Planned, error: CordwoodError, *, may_refuse: bool) -> None:
         self.seen["refused"] += 1
         if planned.refusal is not None:
             return
-        # A table that was restored to a state before its first export cannot tell that.
-        is_unknown = self.is_forgotten or not self.state.covered
-        if is_unknown and "cannot determine" in str(error):
+        # A table restored to a state before its first export does not have that history.
+        if "cannot determine" in str(error) and (self.is_forgotten or not self.state.covered):
             self.seen["refused: history unknown"] += 1
             return
         if not may_refuse:

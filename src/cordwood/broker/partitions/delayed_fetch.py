@@ -183,8 +183,7 @@ class _DelayedFetch:
         self._has_expired = False
         hosted = sum(isinstance(each.source, Partition) for each in self._partitions)
         # Without a hosted partition no append can ever complete the fetch.
-        self._is_urgent = not hosted
-        self._is_sole = hosted == 1
+        self._is_urgent, self._is_sole = not hosted, hosted == 1
 
     async def read_all(self) -> None:
         """Read all partitions in their order.

@@ -11,8 +11,8 @@ process. `exempt_from_gc` excludes them, so that a collection visits only what r
 is still much with thousands of connections, or after the creation of topics: 45 ms for a thousand
 partitions. Requests and connections leave next to no cycles, so `replace_full_collections` excludes
 what has become old, where the interpreter would collect it. `collect_recent` and `collect_all` are
-for quiet moments. A collection of recent objects takes up to 12 ms: OldObjects leaves it no more
-than 150,000 of them.
+for quiet moments. A collection of recent objects takes up to 12 ms: OldObjects leaves it
+at most 150,000 of them.
 
 A worker thread that runs Python keeps the interpreter lock for a switch interval, 5 ms by default.
 The event loop needs the lock again after each system call, and competes with all workers for it.

@@ -55,8 +55,8 @@ def test_second_look_has_nothing_of_the_first(stacks: ThreadStacks) -> None:
     assert first == second
 
 
-#: A thread returns from its calls during a garbage collection in the look at its stack. The calls
-#: are so many that their memory is unmapped then.
+#: A thread returns from its calls during a garbage collection in the look at its stack. The
+#: memory of that many calls is unmapped then.
 SCENE: Final = """
 import gc, resource, sys, threading
 from cordwood.broker.process.thread_stacks import ThreadStacks
