@@ -1,5 +1,6 @@
 """The sink with a hook: a process of the sink dies, stands still or fails at a named point.
 
+    rows        a task has written half of its rows, and its transaction is open
     task        a task has written its rows, and leaves its transaction open
     entry       `commit` begins
     intent      the intent record is written, and its transaction is open
@@ -8,8 +9,8 @@
     ended       all are committed
     done        `commit` returns
 
-The option `hook` is `<point>@<batch>:<action>:<folder>`. A file in the folder shows that the point
-was reached; a hook acts once.
+The option `hook` is `<point>@<batch>:<action>:<folder>`. A file in the folder has the process that
+has reached the point; a hook acts once. Another file has the last error.
 """
 
 import os
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 HOOK: Final = "hook"
 REACHED: Final = "reached"
 RELEASED: Final = "released"
+#: The file with the error of a task or a commit.
+OUTCOME: Final = "outcome"
 _STILL_S: Final = 600
 
 
@@ -57,15 +60,17 @@ class Hook(NamedTuple):
         if (point, batch) != (self.point, self.batch):
             return
         try:
-            Path(self.folder, REACHED).touch(exist_ok=False)
+            with Path(self.folder, REACHED).open("x", encoding="utf-8") as file:
+                file.write(str(os.getpid()))
         except FileExistsError:
             return
-        if self.action == "stand":
-            self._stand()
-            return
-        if self.action == "die":
+        if self.action in {"executor", "orphan"}:
+            _kill_executor()
+        if self.action in {"die", "executor"}:
             os.kill(os.getpid(), signal.SIGKILL)
-        raise RuntimeError(f"hook at {point}")
+        if self.action == "raise":
+            raise RuntimeError(f"hook at {point}")
+        self._stand()
 
     def _stand(self) -> None:
         """Stand still until a file releases the process."""
@@ -73,6 +78,14 @@ class Hook(NamedTuple):
             if Path(self.folder, RELEASED).exists():
                 return
             Event().wait(0.02)
+
+
+def _kill_executor() -> None:
+    """Kill the daemon of this worker, and the JVM of its executor."""
+    daemon = os.getppid()
+    words = Path(f"/proc/{daemon}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    os.kill(daemon, signal.SIGKILL)
+    os.kill(int(words[1]), signal.SIGKILL)
 
 
 class _HookedRequests:
@@ -127,12 +140,30 @@ class HookedWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: "Iterator[pa.RecordBatch]") -> WriterCommitMessage:
         """Write the rows of a task."""
-        message = self._writer.write(iterator)
         context = TaskContext.get()
         assert context is not None
-        if context.partitionId() == 0:
-            self._hook.reach("task", int(context.getLocalProperty("streaming.sql.batchId") or 0))
+        if context.partitionId() != 0:
+            return self._writer.write(iterator)
+        batch = int(context.getLocalProperty("streaming.sql.batchId") or 0)
+        try:
+            message = self._writer.write(self._halves(iterator, batch))
+        except Exception as error:
+            self._note(error)
+            raise
+        self._hook.reach("task", batch)
         return message
+
+    def _halves(
+        self, iterator: "Iterator[pa.RecordBatch]", batch: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """Yield the rows, and reach a point in their middle."""
+        for rows in iterator:
+            yield rows.slice(0, rows.num_rows // 2)
+            self._hook.reach("rows", batch)
+            yield rows.slice(rows.num_rows // 2)
+
+    def _note(self, error: Exception) -> None:
+        Path(self._hook.folder, OUTCOME).write_text(str(error), encoding="utf-8")
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  # Spark's name
         """Commit a batch."""
@@ -142,6 +173,9 @@ class HookedWriter(DataSourceStreamArrowWriter):
             self._hook.reach("entry", batchId)
             self._writer.commit(list(messages), batchId)
             self._hook.reach("done", batchId)
+        except Exception as error:
+            self._note(error)
+            raise
         finally:
             _REQUESTS.hook = None
 

@@ -1,6 +1,8 @@
 """A driver with several streaming queries into topics, one for each case of a kill.
 
-    python -m tests.spark.sink_program CASES REPORT     a JSON list of cases, a file for the report
+    python -m tests.spark.sink_program CASES REPORT MASTER
+
+CASES is a JSON list of cases, REPORT a file for the report, MASTER that of the session.
 
 Each query reads text files, two per batch, and writes them through the hooked sink. A query that
 fails or is stopped starts again from its checkpoint, as often as its case allows. The report has a
@@ -75,10 +77,11 @@ class RunningCase:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the query works; one that stands at its point waits for the kill."""
+        """Whether the query works; one that stands at its point waits for a kill."""
         case = self._case
-        is_waiting = case.action == "stand" and not case.stops and case.starts == 1
-        stands = is_waiting and not self._is_second and Path(case.folder, REACHED).exists()
+        is_released = self._is_second or Path(case.folder, RELEASED).exists()
+        is_waiting = case.action == "stand" and not case.stops and not is_released
+        stands = is_waiting and Path(case.folder, REACHED).exists()
         return self.is_begun and not self.is_over and not stands
 
     def step(self) -> None:
@@ -131,10 +134,10 @@ class RunningCase:
             file.write(f"{line}\n")
 
 
-def main(cases: Path, report: Path) -> None:
+def main(cases: Path, report: Path, master: str) -> None:
     """Run all cases to their ends."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[4, 3]").appName("sink")
+    builder = SparkSession.builder.master(master).appName("sink")
     for name, text in CONF.items():
         builder = builder.config(name, text)
     spark = builder.getOrCreate()
@@ -151,4 +154,4 @@ def main(cases: Path, report: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

@@ -1,7 +1,7 @@
 """The exactly-once sink among real kills, in our broker and in Kafka 4.3."""
 
-import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,10 +10,16 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 import cordwood
 from tests.interop.conftest import broker43, kafka43, kafka43_jars  # noqa: F401  fixtures
-from tests.interop.kafka_harness.brokers import Broker
+from tests.interop.kafka_harness.brokers import Broker, kraft_broker, running
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.oracle import Oracle
+from tests.serving import Serving, ended_with
 from tests.spark.sink_kills import (
+    BROKER_FAILURES,
     DRIVER_FAILURES,
+    EXECUTOR_FAILURES,
     FAILURES,
+    IS_SOAK,
     NAIVE,
     ROWS,
     Failure,
@@ -22,24 +28,64 @@ from tests.spark.sink_kills import (
     run_matrix,
 )
 
-pytestmark = pytest.mark.timeout(1_200)
+pytestmark = pytest.mark.timeout(1_800)
 
-IS_SOAK = os.environ.get("CORDWOOD_SOAK") == "1"
-#: Repetitions of the matrix; each has the kills of all cases, in both brokers.
+#: Repetitions of all failures.
 ROUNDS = 7 if IS_SOAK else 1
+#: Levels of transaction.version below Kafka's newest.
+OLD_VERSIONS = (0, 1) if IS_SOAK else ()
+#: Those that Kafka itself has in CI: before, within and after the decision.
+IN_KAFKA = ("entry", "intent", "half", "half-lost", "zombie-intent")
+LOCAL_FAILURES = tuple(
+    each for each in FAILURES if each not in (*BROKER_FAILURES, *EXECUTOR_FAILURES)
+)
+
+
+@pytest.fixture(scope="module")
+def old_kafkas(
+    kafka43_jars: Jars,  # noqa: F811  the fixture
+    kafka43: Oracle,  # noqa: F811  as above
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[list[Target]]:
+    """Start Kafka 4.3 with each earlier version of transactions, in soak."""
+    with ExitStack() as stack:
+        found = []
+        for level in OLD_VERSIONS:
+            broker = kraft_broker(
+                kafka43_jars,
+                tmp_path_factory.mktemp(f"version-{level}"),
+                kafka43,
+                features={"transaction.version": level},
+            )
+            stack.enter_context(running(broker))
+            found.append(Target(f"version-{level}", broker.bootstrap, DRIVER_FAILURES))
+        yield found
 
 
 @pytest.fixture
-def ours(tmp_path: Path) -> Iterator[Target]:
-    """Start our broker."""
-    with cordwood.Broker(tmp_path / "logs") as broker:
-        yield Target("ours", broker.address)
+def targets(
+    tmp_path: Path,
+    broker43: Broker,  # noqa: F811  the fixture
+    old_kafkas: list[Target],
+) -> Iterator[list[Target]]:
+    """Start our broker, and one that is killed while others run; Kafka 4.3 runs already."""
+    (tmp_path / "mortal").mkdir()
+    chosen = tuple(each for each in DRIVER_FAILURES if IS_SOAK or each.name in IN_KAFKA)
+    with ExitStack() as stack:
+        ours = stack.enter_context(cordwood.Broker(tmp_path / "logs"))
+        mortal = stack.enter_context(ended_with(Serving(tmp_path / "mortal")))
+        mortal.start()
 
+        def restart() -> None:
+            mortal.kill()
+            mortal.start()
 
-@pytest.fixture
-def kafka(broker43: Broker) -> Target:  # noqa: F811  the fixture
-    """Return Kafka 4.3."""
-    return Target("kafka", broker43.bootstrap)
+        yield [
+            Target("mortal", mortal.address, BROKER_FAILURES, restart),
+            Target("ours", ours.address, (*LOCAL_FAILURES, *NAIVE)),
+            Target("kafka", broker43.bootstrap, chosen),
+            *old_kafkas,
+        ]
 
 
 def ensure_exact(failure: Failure, found: Sighting) -> None:
@@ -48,25 +94,34 @@ def ensure_exact(failure: Failure, found: Sighting) -> None:
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
-@pytest.mark.parametrize("brokers", ("ours", "kafka"))
-def test_killed_queries_write_each_row_once(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    report: Callable[[str], None],
-    brokers: str,
-    number: int,
+def test_killed_executors_leave_each_row_once(
+    tmp_path: Path, report: Callable[[str], None], number: int
 ) -> None:
-    target = request.getfixturevalue(brokers)._replace(name=f"{brokers}-{number}")
-    failures = (*FAILURES, *NAIVE) if brokers == "ours" or IS_SOAK else DRIVER_FAILURES
+    with cordwood.Broker(tmp_path / "logs") as broker:
+        target = Target(f"cluster-{number}", broker.address, EXECUTOR_FAILURES)
+        for failure, rows in run_matrix([target], tmp_path, master="local-cluster[2,1,1024]"):
+            ensure_exact(failure, rows)
 
-    found = run_matrix([target], failures, tmp_path)
+    report(f"exactly-once sink: {len(EXECUTOR_FAILURES)} queries lose their executor")
 
-    for failure in failures:
-        rows = found[target.name, failure.name]
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_killed_queries_write_each_row_once(
+    targets: list[Target], tmp_path: Path, report: Callable[[str], None], number: int
+) -> None:
+    named = [each._replace(name=f"{each.name}-{number}") for each in targets]
+
+    for failure, rows in run_matrix(named, tmp_path):
         if failure.is_exactly_once:
             ensure_exact(failure, rows)
         else:
             assert rows.visible > rows.distinct == ROWS, (failure.name, rows)
-    kills = sum(each.point != "none" for each in failures)
+
+    failures = [failure for each in targets for failure in each.failures]
     drivers = sum(each.kills_driver for each in failures)
-    report(f"exactly-once sink, {brokers}: {kills} failures, {drivers} of them killed drivers")
+    brokers = sum(each.kills_broker for each in failures)
+    workers = sum(each.action == "die" for each in failures)
+    report(
+        f"exactly-once sink: {len(failures)} queries, of which {drivers} lose their driver,"
+        f" {workers} a Python process, {brokers} their broker"
+    )

@@ -6,10 +6,11 @@ and v1 logs. Readiness is the first answer to Kafka's admin client, which waits 
 
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from cordwood.core.system import SystemRandom
@@ -42,6 +43,9 @@ broker.heartbeat.interval.ms=200
 log.flush.start.offset.checkpoint.interval.ms=100
 log.initial.task.delay.ms=100
 """
+
+
+NEWEST_FEATURES: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 def free_port() -> int:
@@ -144,12 +148,19 @@ def running(broker: Broker) -> Iterator[Broker]:
         broker.stop()
 
 
-def kraft_broker(jars: Jars, folder: Path, oracle: Oracle, more: str = "") -> Broker:
+def kraft_broker(
+    jars: Jars,
+    folder: Path,
+    oracle: Oracle,
+    more: str = "",
+    *,
+    features: Mapping[str, int] = NEWEST_FEATURES,
+) -> Broker:
     """Kafka 4.3.0 as broker and controller in one process, formatted and not yet started.
 
-    `more` are lines for its settings.
+    `more` are lines for its settings, `features` levels below the newest ones.
     """
-    port, settings = formatted(jars, folder, f"{COMMON}{more}")
+    port, settings = formatted(jars, folder, f"{COMMON}{more}", features=features)
     command = jars.command("kafka.Kafka", str(settings), heap="512m")
     return Broker(
         bootstrap=f"127.0.0.1:{port}",
@@ -159,7 +170,9 @@ def kraft_broker(jars: Jars, folder: Path, oracle: Oracle, more: str = "") -> Br
     )
 
 
-def formatted(jars: Jars, folder: Path, more: str) -> tuple[int, Path]:
+def formatted(
+    jars: Jars, folder: Path, more: str, *, features: Mapping[str, int] = NEWEST_FEATURES
+) -> tuple[int, Path]:
     """Format `logs` in a folder for Kafka 4; return the port, and the settings to start it with."""
     port, controller = free_port(), free_port()
     settings = folder / "server.properties"
@@ -175,7 +188,8 @@ log.dirs={folder / "logs"}
 {more}"""
     )
     cluster_id = format_uuid(make_uuid(SystemRandom()))
-    arguments = ("format", "-t", cluster_id, "-c", str(settings))
+    levels = (word for each in features.items() for word in ("--feature", "{}={}".format(*each)))
+    arguments = ("format", "-t", cluster_id, "-c", str(settings), *levels)
     subprocess.run(
         jars.command("kafka.tools.StorageTool", *arguments),
         check=True,
