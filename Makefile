@@ -101,6 +101,7 @@ bench-spark: $(INSTALLED) $(PEERS) ## figures beside Spark's own connector, whic
 	@scripts/setup-interop
 	@$(PY) -m benchmarks.spark.throughput --full
 	@$(PY) -m benchmarks.spark.streams --full
+	@$(PY) -m benchmarks.spark.exactly_once --full
 	@$(PY) -m benchmarks.spark.compaction --full
 
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
