@@ -34,8 +34,6 @@ PEER: Final = "at least once"
 PARTITIONS: Final = 4
 ROUNDS: Final = 3
 _MILLION: Final = 1e6
-#: Batches in which caches and code are still cold.
-_FIRST_BATCHES: Final = 5
 _CONF: Final = {
     "spark.ui.enabled": "false",
     "spark.log.level": "ERROR",
@@ -47,17 +45,22 @@ _CONF: Final = {
 
 
 class Size(NamedTuple):
-    """Rows of a batch write, and micro-batches of a stream with their rows."""
+    """Rows of a batch write, and micro-batches of a stream with their rows.
+
+    The first writes and batches do not count: caches and code are still cold.
+    """
 
     rows: int
     batches: int
     rows_of_batch: int
+    first_writes: int = 1
+    first_batches: int = 5
 
 
 SMALL: Final = Size(200_000, 12, 1_000)
 FULL: Final = Size(3_000_000, 40, 10_000)
 #: For a test that the benchmark runs.
-TINY: Final = Size(2_000, 3, 50)
+TINY: Final = Size(2_000, 1, 50, first_writes=0, first_batches=0)
 
 
 def figures(size: Size = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
@@ -73,8 +76,8 @@ def figures(size: Size = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
         stack.callback(spark.stop)
         register(spark)
         bench = Bench(spark, broker.bootstrap, folder)
-        yield bench.writing(size.rows, rounds)
-        yield bench.streaming(size.batches, size.rows_of_batch)
+        yield bench.writing(size, rounds)
+        yield bench.streaming(size)
 
 
 class Bench:
@@ -86,20 +89,22 @@ class Bench:
         self._folder = folder
         self._topics = 0
 
-    def writing(self, rows: int, rounds: int) -> Figure:
-        """Return the rates of a batch write; the first of each delivery warms up."""
-        frame = self._spark.range(0, rows, 1, 2).selectExpr(
+    def writing(self, size: Size, rounds: int) -> Figure:
+        """Return the rates of a batch write."""
+        frame = self._spark.range(0, size.rows, 1, 2).selectExpr(
             "CAST(id AS STRING) AS key",
             "CAST(rpad(CAST(id AS STRING), 100, 'x') AS BINARY) AS value",
         )
         seconds: dict[str, list[float]] = {each: [] for each in DELIVERIES}
-        for _ in range(rounds + 1):
+        for _ in range(rounds + size.first_writes):
             for delivery in DELIVERIES:
                 writer = frame.write.format("cordwood").mode("append")
                 start = perf_counter()
                 writer.options(**self._options(delivery)).save()
                 seconds[delivery].append(perf_counter() - start)
-        ours, theirs = (rows / min(seconds[each][1:]) / _MILLION for each in DELIVERIES)
+        ours, theirs = (
+            size.rows / min(seconds[each][size.first_writes :]) / _MILLION for each in DELIVERIES
+        )
         return Figure(
             name="Spark writes exactly once, 100 B",
             value=ours,
@@ -110,11 +115,11 @@ class Bench:
             goal=0.8,
         )
 
-    def streaming(self, batches: int, rows: int) -> Figure:
+    def streaming(self, size: Size) -> Figure:
         """Return the times of a micro-batch with one task."""
-        ours, theirs = (self._micro_batch(each, batches, rows) for each in DELIVERIES)
+        ours, theirs = (self._micro_batch(each, size) for each in DELIVERIES)
         return Figure(
-            name=f"a micro-batch of {rows:,} rows, exactly once",
+            name=f"a micro-batch of {size.rows_of_batch:,} rows, exactly once",
             value=ours,
             unit="ms",
             peer=PEER,
@@ -124,10 +129,14 @@ class Bench:
             bound=Bound.MOST,
         )
 
-    def _micro_batch(self, delivery: str, batches: int, rows: int) -> float:
+    def _micro_batch(self, delivery: str, size: Size) -> float:
         """Return the median time of a batch in milliseconds."""
         source = self._spark.readStream.format("rate-micro-batch")
-        frame = source.option("rowsPerBatch", str(rows)).option("numPartitions", "1").load()
+        frame = (
+            source.option("rowsPerBatch", str(size.rows_of_batch))
+            .option("numPartitions", "1")
+            .load()
+        )
         query = (
             frame.selectExpr(
                 "CAST(value AS STRING) AS key", "rpad(string(value), 100, 'x') AS value"
@@ -138,7 +147,7 @@ class Bench:
             .start()
         )
         waiting = Event()
-        while query.isActive and len(query.recentProgress) < batches + _FIRST_BATCHES:
+        while query.isActive and len(query.recentProgress) < size.batches + size.first_batches:
             waiting.wait(0.05)
         times = [
             each["durationMs"]["triggerExecution"]
@@ -149,7 +158,7 @@ class Bench:
         query.stop()
         if error is not None:
             raise error
-        return float(median(times[_FIRST_BATCHES:]))
+        return float(median(times[size.first_batches :]))
 
     def _options(self, delivery: str) -> dict[str, str]:
         """Return the options of a write into a new topic."""

@@ -226,10 +226,10 @@ def available_now(spark: SparkSession, name: str, question: Question) -> int:
 
 
 def micro_batch_ms(spark: SparkSession, name: str, question: Question) -> int:
-    """The median of the milliseconds of a batch, without the first ones."""
+    """The median of the milliseconds of a batch, without the first ones if there are more."""
     progress = _streamed(spark, name, question)
     times = [each["durationMs"]["triggerExecution"] for each in progress if each["numInputRows"]]
-    return round(median(times[_FIRST_BATCHES:]))
+    return round(median(times[_FIRST_BATCHES:] or times))
 
 
 def _streamed(spark: SparkSession, name: str, question: Question) -> list[Progress]:

@@ -44,11 +44,16 @@ THEIR_MANAGER: Final = LOCAL_MANAGER.replace(".checkpointing.", ".")
 
 
 class StreamSize(NamedTuple):
-    """Records of four partitions, records of one partition, and the batches to read these in."""
+    """Records of four partitions, records of one partition, and the batches to read these in.
+
+    `tasks` are the numbers of tasks of a micro-batch; `warm_ups` are rounds that do not count.
+    """
 
     streamed: int
     single: int
     batches: int
+    tasks: tuple[int, ...] = (1, 8)
+    warm_ups: int = 1
 
 
 SMALL: Final = StreamSize(300_000, 300_000, 30)
@@ -88,9 +93,9 @@ def figures(size: StreamSize = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
         one = StreamedTopic("single", "one partition", size.single, {}, goal=2)
         divided = {"minPartitions": str(PARTITIONS)}
         four = StreamedTopic("streamed", "four partitions", size.streamed, divided, goal=1)
-        yield from _available_now(both, one, rounds)
-        yield from _available_now(both, four, rounds)
-        for tasks in (1, 8):
+        yield from _available_now(both, one, rounds + size.warm_ups)
+        yield from _available_now(both, four, rounds + size.warm_ups)
+        for tasks in size.tasks:
             yield from _micro_batches(both, size, rounds, tasks=tasks)
 
 
@@ -101,7 +106,7 @@ def _available_now(
     options, records = {"subscribe": topic.name, **topic.options}, topic.records
     name = f"Spark streams AvailableNow, {records / _MILLION:g} M of 100 B, {topic.words}"
     answers: list[list[Answer]] = [[], []]
-    for _ in range(rounds + 1):
+    for _ in range(rounds):
         for number, side in enumerate(both):
             answer = side.ask("available_now", manager=side.manager, **options)
             if answer["found"] != records:

@@ -17,9 +17,9 @@ def _peers() -> None:
 
 
 def test_streams_are_measured_when_small() -> None:
-    size = streams.StreamSize(streamed=2_000, single=1_000, batches=7)
+    size = streams.StreamSize(streamed=2_000, single=1_000, batches=2, tasks=(1,), warm_ups=0)
 
     measured = list(streams.figures(size, rounds=1))
 
-    assert len({figure.name for figure in measured}) == len(measured) == 8
+    assert len({figure.name for figure in measured}) == len(measured) == 6
     assert all(figure.value > 0 for figure in measured)
