@@ -51,15 +51,30 @@ def moved_partitions(done: StreamOffset, view: SourceView) -> set[TopicPartition
 def with_leader_epochs(end: StreamOffset, done: StreamOffset, view: SourceView) -> StreamOffset:
     """Return the end of a batch with the latest leader epochs that the sources report.
 
-    A partition that no source has now keeps the epoch of the batch before.
+    A partition without new records keeps the epoch of the batch before, and so does one that no
+    source has now. A log that was truncated and has grown back to the position itself was not
+    compared: its new epoch must not count as seen before it is.
     """
-    found = {each: epoch for each, epoch in done.leader_epochs.items() if each not in view.extents}
+    kept = {
+        each: epoch
+        for each, epoch in done.leader_epochs.items()
+        if each not in view.extents or _is_unread(each, end=end, done=done, view=view)
+    }
+    found = dict[TopicPartition, int]()
     for reader in view.readers:
         for partition, epoch in reader.leader_epochs(view.extents.keys()).items():
             found[partition] = max(epoch, found.get(partition, epoch))
+    found |= kept
     return end._replace(
         leader_epochs={each: epoch for each, epoch in found.items() if each in end.positions}
     )
+
+
+def _is_unread(
+    partition: TopicPartition, *, end: StreamOffset, done: StreamOffset, view: SourceView
+) -> bool:
+    is_at_end = end.positions.get(partition) == done.positions.get(partition)
+    return is_at_end and _is_same_topic(done, view, partition)
 
 
 def _is_same_topic(done: StreamOffset, view: SourceView, partition: TopicPartition) -> bool:

@@ -65,3 +65,15 @@ def test_end_has_the_epochs_of_its_logs_and_keeps_those_of_missing_ones(tmp_path
     end = with_leader_epochs(StreamOffset({T0: 9, T1: 2}), done, view_of(tmp_path))
 
     assert end == StreamOffset({T0: 9, T1: 2}, leader_epochs={T0: 5, T1: 7})
+
+
+def test_log_that_has_grown_back_to_the_position_keeps_its_epoch(tmp_path: Path) -> None:
+    """Its truncation is noticed in the batch that reads on."""
+    write_log(tmp_path, records(0, 4, epoch=3), records(4, 9, epoch=5))
+    write_log(tmp_path, records(0, 9, epoch=2), partition=1)
+    done = StreamOffset({T0: 9, T1: 4}, leader_epochs={T0: 3, T1: 2})
+
+    end = with_leader_epochs(StreamOffset({T0: 9, T1: 9}), done, view_of(tmp_path))
+
+    assert end.leader_epochs == {T0: 3, T1: 2}
+    assert truncated_below(end, view_of(tmp_path), partitions={T0}) == {T0: 8}
