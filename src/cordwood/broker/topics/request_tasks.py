@@ -35,7 +35,10 @@ class RequestTasks:
                 task.add_done_callback(_report)
         if not is_over:
             raise RequestTimedOutError
-        task.result()
+        try:
+            task.result()
+        finally:
+            del task  # its error would refer to itself by this frame, and keep the request
 
     async def stop(self) -> None:
         """Wait until every task has ended."""

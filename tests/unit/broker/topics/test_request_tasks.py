@@ -1,6 +1,8 @@
 """Tests of tasks that are completed without their callers."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 
@@ -21,6 +23,25 @@ def test_error_of_a_task_is_raised_and_not_logged(caplog: pytest.LogCaptureFixtu
         run(RequestTasks().run(failing()))
 
     assert not caplog.records
+
+
+def test_error_of_a_task_is_freed_without_a_garbage_collection() -> None:
+    """Its frames have the whole request, which may be of 100 MiB."""
+    errors = list[weakref.ref[KafkaStorageError]]()
+
+    async def scene() -> None:
+        try:
+            await RequestTasks().run(failing())
+        except KafkaStorageError as error:
+            errors.append(weakref.ref(error))
+        await turns(2)
+        assert errors[0]() is None
+
+    gc.disable()
+    try:
+        run(scene())
+    finally:
+        gc.enable()
 
 
 def test_task_is_completed_after_its_caller_is_cancelled() -> None:
