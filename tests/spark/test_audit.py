@@ -170,7 +170,7 @@ def test_deep_audit_compares_headers(spark: "SparkSession", tmp_path: Path, kind
     found = _audit(spark, tmp_path, deep="true", **how)
 
     assert found.is_whole, str(found)
-    assert str(found).endswith("16 rows with the log's key, value, headers, timestamp")
+    assert str(found).endswith("16 rows with the log's key, value, headers, timestamp, date")
 
 
 def test_deep_audit_needs_a_table_of_an_export(spark: "SparkSession", tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ MISTAKES: Final[Mapping[str, tuple[str, tuple[tuple[object, str, object], ...]]]
         "delta",
         ((delta_table, "_properties", _no_transaction),),
     ),
-    "retries of the Iceberg table": ("iceberg", ((iceberg_table, "_NO_RETRIES", {}),)),
+    "retries of the Iceberg table": ("iceberg", ((iceberg_table, "NO_RETRIES", {}),)),
     "state of another line of snapshots": (
         "iceberg",
         ((iceberg_table, "_is_of_this_line", lambda _: True),),
