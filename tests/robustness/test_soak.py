@@ -26,8 +26,8 @@ __all__ = ("identity", "other_identity")
 
 SOAK: Final = os.environ.get("CORDWOOD_SOAK") == "1"
 HOURS: Final = 30 * 24 if SOAK else 8
-#: The hour after the sixth is the first that deletes segments. After a week the internal topics have
-#: rolled their first segment: from then on they keep a cleaned one and the active one.
+#: The hour after the sixth is the first that deletes segments. After a week the internal topics
+#: have rolled their first segment: from then on they keep a cleaned one and the active one.
 WARM_UP_HOURS: Final = 8 * 24 if SOAK else 7
 #: Hours with a planted leak, after as many without a census.
 PLANTED_HOURS: Final = 3
