@@ -13,6 +13,11 @@ public final class Transactions {
 
     /** Prints transactions a second, of all producers, without the start. */
     public static void main(String[] words) throws Exception {
+        // A producer that fails would otherwise end its thread early, and the rate would be wrong.
+        Thread.setDefaultUncaughtExceptionHandler((thread, error) -> {
+            error.printStackTrace();
+            Runtime.getRuntime().halt(1);
+        });
         int producers = Integer.parseInt(words[2]);
         int share = Integer.parseInt(words[3]) / producers;
         List<KafkaProducer<byte[], byte[]>> made = new ArrayList<>();
