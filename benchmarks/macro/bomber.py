@@ -32,7 +32,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, sleep
 from types import MappingProxyType
@@ -402,7 +402,8 @@ def _asked() -> argparse.Namespace:
 
 if __name__ == "__main__":
     said = _asked()
-    chosen = Options(
+    chosen = replace(
+        FULL,
         elements=said.elements,
         partitions=said.partitions,
         has_all_versions=said.versions,
