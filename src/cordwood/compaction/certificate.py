@@ -51,6 +51,8 @@ class Certificate:
     The caller of the pass adds the others. `erased_keys` are seals (`key_erasure`), and
     `erased_records` counts the records of each that were removed. `sha256` is that of the surviving
     records from `start` to `end`, read from the log after the pass (`workbench.record_digest`).
+    `states_sha256` is that of their producers and outcomes (`workbench.state_digest`), in the form
+    of `states_version`. A certificate of an older version has 0 and an empty text.
     """
 
     partition: str
@@ -68,6 +70,8 @@ class Certificate:
     erased_records: tuple[int, ...] = ()
     start: int = 0
     sha256: str = ""
+    states_version: int = 0
+    states_sha256: str = ""
 
     def to_json(self) -> str:
         """Return the certificate as a JSON object; the stream hash in hexadecimal digits."""

@@ -2,11 +2,13 @@
 
     partition, start, end   the log is the one of the certificate, and has its range
     SHA-256, counts         of the records below `end`, read from the log, are the certificate's
+    states                  so are the producers, the outcomes of transactions and the markers; a
+                            certificate of an older version does not state them, which is a note
     keys                    no key has two records below `end`, if the certificate covers all keys;
                             aborted records and records without keys are gone
 
 Batches may differ: after another pass that removed nothing, or after a conversion, the records are
-the same ones. A later pass that removed records has a certificate of its own.
+the same ones. A later pass that removed records or markers has a certificate of its own.
 """
 
 import json
@@ -30,11 +32,16 @@ from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.reader.path_resolution import open_reader, partition_of
 from cordwood.workbench.record_digest import RecordDigest, digest_records, open_all_records
+from cordwood.workbench.state_digest import STATES_VERSION
 
 _MEMORY_BYTES = 128 << 20
 _IO_BUFFER_BYTES = 4 << 20
 _ALL_KEYS = KeyScope().words
 _NO_RECORDS = RecordDigest("", 0, 0)
+_NO_STATES = (
+    "the certificate is of an older version: it does not state producers and outcomes of "
+    "transactions; compact again for one that does"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,21 +54,23 @@ class CertificateCheck:
     records: int
     sha256: str
     verified: str
+    states_sha256: str = ""
     differences: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def is_wrong(self) -> bool:
         return bool(self.differences)
 
     def __str__(self) -> str:
-        """Return one line, and one for each difference."""
+        """Return one line, and one for each difference and note."""
         said = f"{self.records:,} records below offset {self.end}, SHA-256 {self.sha256}"
-        if not self.is_wrong:
-            return f"certified: {self.path}: {said}; verified: {self.verified}"
-        lines = [f"NOT CERTIFIED: {self.path}: {said}"]
-        return "\n".join(
-            [*lines, *(f"difference: {self.path}: {each}" for each in self.differences)]
-        )
+        line = f"certified: {self.path}: {said}; verified: {self.verified}"
+        if self.is_wrong:
+            line = f"NOT CERTIFIED: {self.path}: {said}"
+        differences = (f"difference: {self.path}: {each}" for each in self.differences)
+        notes = (f"note: {self.path}: {each}" for each in self.notes)
+        return "\n".join([line, *differences, *notes])
 
     def to_json(self) -> str:
         """Return the fields as a JSON object."""
@@ -98,6 +107,7 @@ def check_certificate(
             differences = [
                 *_range_differences(certificate, first, log_end),
                 *_record_differences(certificate, digest),
+                *_state_differences(certificate, digest),
                 *_key_differences(files, path, certificate),
             ]
     except BadRecordsError as error:
@@ -121,7 +131,9 @@ def _checked(
         records=digest.records,
         sha256=digest.sha256,
         verified=certificate.verified,
+        states_sha256=digest.states_sha256,
         differences=tuple(differences),
+        notes=() if certificate.states_version else (_NO_STATES,),
     )
 
 
@@ -142,6 +154,22 @@ def _record_differences(certificate: Certificate, digest: RecordDigest) -> Itera
         yield "the certificate has no SHA-256; compact again for one that has it"
     elif digest.sha256 != certificate.sha256:
         yield f"the SHA-256 of the records differs (certificate: {certificate.sha256})"
+
+
+def _state_differences(certificate: Certificate, digest: RecordDigest) -> Iterator[str]:
+    """Yield what differs in producers, outcomes and markers, if the certificate states them."""
+    version, markers = certificate.states_version, certificate.counts.markers_kept
+    if version not in {0, STATES_VERSION}:
+        yield f"version {version} of its SHA-256 of states is unknown; use a newer Cordwood"
+    if version != STATES_VERSION:
+        return
+    if digest.markers != markers:
+        yield f"the log has {digest.markers} transaction markers (certificate: {markers})"
+    if digest.states_sha256 != certificate.states_sha256:
+        yield (
+            "the SHA-256 of producers and outcomes of transactions differs "
+            f"(certificate: {certificate.states_sha256})"
+        )
 
 
 def _key_differences(files: Files, path: str, certificate: Certificate) -> Iterator[str]:

@@ -51,6 +51,7 @@ from cordwood.workbench.exclusive_log import open_exclusively, partition_named_b
 from cordwood.workbench.key_lookup import count_key_records, find_key_offsets
 from cordwood.workbench.partition_paths import is_log_directory
 from cordwood.workbench.record_digest import RecordDigest, digest_records, open_all_records
+from cordwood.workbench.state_digest import STATES_VERSION
 from cordwood.workbench.topic_settings_lookup import GIVEN, FoundSettings, SettingsFinder
 
 _IO_BUFFER_BYTES: Final = 4 << 20
@@ -244,6 +245,8 @@ def swap_in(
         erased_records=tuple(sealed.values()),
         start=start,
         sha256=digest.sha256,
+        states_version=STATES_VERSION,
+        states_sha256=digest.states_sha256,
     )
     _ensure_counted(log.directory, certificate, digest)
     return replace(prepared.report, certificate=certificate)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 #: second argument.
 LossFiller: TypeAlias = Callable[[int, int], Iterator["pa.RecordBatch"]]
 
+#: Receives each run of batches before its rows are yielded.
+OnRun: TypeAlias = Callable[[SegmentBatchRun], object]
+
 #: A batch that cannot be decoded this many times in a row is damaged.
 MAX_READS: Final = 3
 
@@ -58,21 +61,28 @@ def no_rows(_start: int, _end: int) -> Iterator["pa.RecordBatch"]:
     yield from ()
 
 
+def ignore_run(_run: SegmentBatchRun) -> None:
+    """Do nothing."""
+
+
 def read_partition(
     reader: PartitionReader,
     request: ColumnsRequest,
     *,
     decoder: Decoder,
     in_place_of: LossFiller = no_rows,
+    on_run: OnRun = ignore_run,
 ) -> Iterator["pa.RecordBatch"]:
     """Yield the requested records; without an `end`, up to the current end of the log.
 
     When the scan reaches offsets that are before the log's start or behind its end by then, it
-    yields the rows of `in_place_of` for them. The reader's files are closed when the iterator ends
-    or is closed.
+    yields the rows of `in_place_of` for them. A run whose rows are read again comes to `on_run`
+    again. The reader's files are closed when the iterator ends or is closed.
     """
     with closing(reader):
-        scan = _PartitionScan(reader, request, decoder=decoder, in_place_of=in_place_of)
+        scan = _PartitionScan(
+            reader, request, decoder=decoder, in_place_of=in_place_of, on_run=on_run
+        )
         yield from scan.batches()
 
 
@@ -86,11 +96,13 @@ class _PartitionScan:
         *,
         decoder: Decoder,
         in_place_of: LossFiller,
+        on_run: OnRun,
     ) -> None:
         self._reader = reader
         self._request = request
         self._decoder = decoder
         self._in_place_of = in_place_of
+        self._on_run = on_run
         self._offset = request.start
         self._end = 0
         self._transactions: TransactionReader | TransactionLookahead | None = None
@@ -127,9 +139,19 @@ class _PartitionScan:
                 return
             yield from self._lost_rows(self._offset, min(run.first_offset, self._log_start(run)))
             request = _decoder_request(run, self._request, self._end, self._transactions)
+            self._notify(run)
             yield from _decode(run, self._decoder, request)
             self._offset = run.next_offset
         self._is_done = True
+
+    def _notify(self, run: SegmentBatchRun) -> None:
+        """Call `on_run`; bytes that it rejects are read again as those that cannot be decoded."""
+        try:
+            self._on_run(run)
+        except BadRecordsError as error:
+            raise _UndecodableError(
+                with_location(error, run.path, shift=run.position), run.first_offset
+            ) from error
 
     def _look_ahead(self) -> bool:
         """Read the aborted transactions, once; return True if this call did it.

@@ -8,10 +8,12 @@ Eleven streams, each with its own SHA-256; the digest is the SHA-256 of the elev
                           sizes as i32, -1 for null; bytes of the values
 
 Numbers are little-endian. Control records are left out; aborted and open transactions are included.
+The producers of the records and the outcomes of their transactions have a digest of their own
+(`state_digest`), which is computed in the same read.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +22,7 @@ from cordwood.records.decoder import Decoder
 from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.reader.partition_reader import PartitionCheckpoints, PartitionReader
 from cordwood.workbench.partition_columns import ColumnsRequest, read_partition
+from cordwood.workbench.state_digest import STATE_COLUMNS, StateDigest, number_bytes
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -27,18 +30,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STREAMS: Final = 11
-_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
+_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", *STATE_COLUMNS)
 _I64: Final = 8
 _I32: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RecordDigest:
-    """The SHA-256 of records in hexadecimal digits, and the numbers of records and tombstones."""
+    """The SHA-256 of records and of their states in hexadecimal digits, and numbers of records.
+
+    `markers` counts the control records.
+    """
 
     sha256: str
     records: int
     tombstones: int
+    states_sha256: str = ""
+    markers: int = 0
 
 
 @dataclass(slots=True)
@@ -78,9 +86,12 @@ def digest_records(
 ) -> RecordDigest:
     """Return the digest of the records from `start` up to but not including `end`."""
     request, builder = ColumnsRequest(columns=_COLUMNS, start=start, end=end), DigestBuilder()
-    for rows in read_partition(reader, request, decoder=decoder):
+    states = StateDigest(start, end)
+    for rows in read_partition(reader, request, decoder=decoder, on_run=states.add_run):
         builder.add(rows)
-    return builder.finish()
+        states.add_rows(rows)
+    found = states.finish(reader)
+    return replace(builder.finish(), states_sha256=found.sha256, markers=found.markers)
 
 
 def _streams_of(rows: "pa.RecordBatch") -> Iterator[memoryview]:
@@ -88,26 +99,20 @@ def _streams_of(rows: "pa.RecordBatch") -> Iterator[memoryview]:
 
     headers = rows["headers"]
     keys, values = headers.flatten().flatten()
-    yield _fixed(rows["offset"], _I64)
-    yield _fixed(rows["timestamp"], _I64)
+    yield number_bytes(rows["offset"], _I64)
+    yield number_bytes(rows["timestamp"], _I64)
     yield from _sized(rows["key"])
     yield from _sized(rows["value"])
-    yield _fixed(compute.list_value_length(headers), _I32)
+    yield number_bytes(compute.list_value_length(headers), _I32)
     yield from _sized(keys)
     yield from _sized(values)
-
-
-def _fixed(column: "pa.Array", size: int) -> memoryview:
-    """Return the bytes of a column without nulls."""
-    data = memoryview(column.buffers()[1] or b"").cast("B")
-    return data[column.offset * size : (column.offset + len(column)) * size]
 
 
 def _sized(column: "pa.Array") -> Iterator[memoryview]:
     """Yield the sizes and the bytes of a column; a null has the size -1."""
     from pyarrow import compute  # noqa: PLC0415  # 0.2 s
 
-    yield _fixed(compute.fill_null(compute.binary_length(column), -1), _I32)
+    yield number_bytes(compute.fill_null(compute.binary_length(column), -1), _I32)
     whole = compute.fill_null(column, "" if _is_text(column) else b"")
     ends = _fixed_with_end(whole)
     yield memoryview(whole.buffers()[2] or b"").cast("B")[ends[0] : ends[-1]]

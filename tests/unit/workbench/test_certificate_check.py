@@ -1,10 +1,14 @@
 """A certificate fits the log that the pass left, and no other one."""
 
+import struct
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
 from cordwood.compaction.certificate import Certificate
+from cordwood.core.binary import crc32c
 from cordwood.core.errors import DamagedFileError
 from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.workbench.certificate_check import (
@@ -13,9 +17,10 @@ from cordwood.workbench.certificate_check import (
     missing_partition,
     read_certificates,
 )
-from tests.unit.compaction.compaction_samples import batch
-from tests.unit.storage.log_samples import DIRECTORY, lead
-from tests.unit.storage.reader_samples import harm, name
+from cordwood.workbench.reindex import reindex
+from tests.unit.compaction.compaction_samples import batch, marker, sent
+from tests.unit.storage.log_samples import DIRECTORY, NOW, follow, headers_of, lead
+from tests.unit.storage.reader_samples import got, harm, name, put
 from tests.unit.workbench.compact_samples import CONFIG, CompactedPartition, order
 
 
@@ -115,3 +120,103 @@ def test_file_without_a_certificate_is_rejected() -> None:
 
     with pytest.raises(DamagedFileError, match="the file has no certificate"):
         read_certificates(partition.place.files, "/d/certificates")
+
+
+class Field(NamedTuple):
+    """New values of fields in a batch, as `struct` packs them."""
+
+    place: int
+    codes: str
+    values: tuple[int, ...]
+
+
+#: Changes of a batch of the cleaned log: where it begins, and fields in it.
+STATES: dict[str, tuple[int, Iterable[Field]]] = {
+    "an ABORT in place of a COMMIT": (7, [Field(69, "b", (0,))]),
+    "another producer id": (5, [Field(43, "q", (9,))]),
+    "another producer epoch": (5, [Field(51, "h", (1,))]),
+    "another sequence": (5, [Field(53, "i", (40,))]),
+    "no producer": (5, [Field(21, "h", (0,)), Field(43, "qhi", (-1, -1, -1))]),
+    "in an open transaction": (8, [Field(21, "h", (0x10,)), Field(43, "qhi", (77, 0, 0))]),
+    "out of its transaction": (5, [Field(21, "h", (0,))]),
+    "another producer of a marker": (7, [Field(43, "q", (7,))]),
+    "another coordinator epoch": (7, [Field(73, "i", (3,))]),
+}
+
+
+def transactional() -> tuple[CompactedPartition, Certificate]:
+    """Return a cleaned log with committed transactions at 0 and 5, whose markers are at 2 and 7."""
+    partition = CompactedPartition()
+    log = partition.place.open(CONFIG)
+    for number, data in enumerate(
+        (
+            sent(0, "a1 b1", producer=7) + marker(2, producer=7, is_commit=True),
+            batch(3, "a2 c-") + sent(5, "d1 e1", producer=8),
+            marker(7, producer=8, is_commit=True) + batch(8, "f1"),
+            batch(9, "z1"),
+        )
+    ):
+        if number:
+            log.roll()
+        for each in headers_of(data):
+            follow(log, data[each.position : each.end])
+    log.set_high_watermark(log.bounds.log_end)
+    log.close()
+    certificate = partition.compact(order()).certificate
+    assert certificate is not None
+    return partition, certificate
+
+
+def altered(partition: CompactedPartition, at: int, fields: Iterable[Field]) -> None:
+    """Write fields into the batch at an offset, and rebuild all files from the log."""
+    data = bytearray(got(partition.place.files, name(0)))
+    (found,) = (each for each in headers_of(bytes(data)) if each.base_offset == at)
+    for place, codes, values in fields:
+        struct.pack_into(f">{codes}", data, found.position + place, *values)
+    checked = bytes(data[found.position + 21 : found.end])
+    struct.pack_into(">I", data, found.position + 17, crc32c(checked))
+    put(partition.place.files, name(0), bytes(data))
+    reindex(partition.place.files, DIRECTORY, config=CONFIG, now_ms=NOW)
+
+
+@pytest.mark.parametrize("change", STATES.values(), ids=STATES)
+def test_log_with_other_states_of_records_is_not_certified(
+    change: tuple[int, Iterable[Field]],
+) -> None:
+    partition, certificate = transactional()
+    assert checked(partition, certificate).differences == ()
+
+    altered(partition, *change)
+
+    words = "the SHA-256 of producers and outcomes of transactions differs"
+    assert any(each.startswith(words) for each in checked(partition, certificate).differences)
+
+
+def test_log_without_a_marker_is_not_certified() -> None:
+    partition, certificate = transactional()
+    data = got(partition.place.files, name(0))
+    (found,) = (each for each in headers_of(data) if each.base_offset == 7)
+    put(partition.place.files, name(0), data[: found.position] + data[found.end :])
+
+    reindex(partition.place.files, DIRECTORY, config=CONFIG, now_ms=NOW)
+
+    words = "the log has 1 transaction markers (certificate: 2)"
+    assert words in checked(partition, certificate).differences
+
+
+def test_older_certificate_has_a_note_on_states() -> None:
+    partition, certificate = transactional()
+    altered(partition, *STATES["another sequence"])
+
+    found = checked(partition, replace(certificate, states_version=0, states_sha256=""))
+
+    assert (found.is_wrong, len(found.notes)) == (False, 1)
+    assert "\nnote: /d/t-0: the certificate is of an older version" in str(found)
+
+
+def test_unknown_version_of_states_is_not_certified() -> None:
+    partition, certificate = transactional()
+
+    found = checked(partition, replace(certificate, states_version=2))
+
+    assert found.differences[0].startswith("version 2 of its SHA-256 of states is unknown")

@@ -11,6 +11,7 @@ from cordwood.records.compression import Codec
 from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.reader.partition_reader import PartitionCheckpoints, PartitionReader
+from cordwood.storage.reader.segment_walk import SegmentBatchRun
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.partition_columns import MAX_READS, ColumnsRequest, read_partition
 from tests.unit.records.segments import legacy
@@ -233,3 +234,20 @@ def test_compacted_offsets_are_not_lost() -> None:
     offsets, lost = _read_or_lost(reader(directory(log=v2(1) + v2(3) + v2(9))))
 
     assert (offsets, lost.ranges) == ([1, 3], [])
+
+
+@pytest.mark.parametrize("failures", (MAX_READS - 1, MAX_READS))
+def test_run_that_its_observer_rejects_is_read_again(failures: int) -> None:
+    found, left = reader(directory(log=TRANSACTIONS)), list(range(failures))
+
+    def reject(run: SegmentBatchRun) -> None:
+        if left:
+            raise CorruptMessageError(f"read {left.pop()} of {len(run.data)} bytes")
+
+    rows = read_partition(found, wanted(), decoder=PlainDecoder(), on_run=reject)
+
+    if failures == MAX_READS:
+        with pytest.raises(CorruptMessageError, match="read 0 of"):
+            list(rows)
+    else:
+        assert sum(len(each) for each in rows) == 8

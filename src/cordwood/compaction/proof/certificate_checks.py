@@ -13,8 +13,9 @@ from cordwood.compaction.proof.violations import Violation
 
 #: Fields that a walk cannot count: the method of the pass, and fields for other readers.
 _UNSEEN: Final = (
-    "erased_keys", "erased_records", "ranges", "seed", "sha256", "start", "verified",
-)  # fmt: skip
+    *("erased_keys", "erased_records", "ranges", "seed", "sha256", "start"),
+    *("states_sha256", "states_version", "verified"),
+)
 _OF_ALL_KEYS: Final = ("keys", "superseded", "tombstones_dropped")
 
 

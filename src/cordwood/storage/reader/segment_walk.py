@@ -16,13 +16,14 @@ from cordwood.core.errors import CorruptMessageError
 from cordwood.records.batch_header import LARGEST_HEADER, BatchHeader, read_header
 from cordwood.records.batch_location import BatchLocation
 from cordwood.records.legacy_message import LOG_OVERHEAD
-from cordwood.records.record_batch import MAGIC, TRANSACTIONAL_BIT
+from cordwood.records.record_batch import CONTROL_BIT, MAGIC, TRANSACTIONAL_BIT
 from cordwood.storage.files.header_scan import WINDOW_SIZE as HEADER_WINDOW
 from cordwood.storage.reader.reader_segment import ReaderSegment, has_header, with_location
 from cordwood.storage.reader.segment_listing import SegmentChangedError
 
 _PREFIX: Final = Struct(">qi4xb4xhi")
 _SMALLEST_LENGTH: Final = LARGEST_HEADER - LOG_OVERHEAD
+_TRANSACTION_BITS: Final = TRANSACTIONAL_BIT | CONTROL_BIT
 
 
 class FoundBatch(NamedTuple):
@@ -49,7 +50,10 @@ class FoundBatch(NamedTuple):
 
 
 class SegmentBatchRun(NamedTuple):
-    """The bytes of consecutive whole batches, and their place."""
+    """The bytes of consecutive whole batches, and their place.
+
+    `has_transactions`: one of them is transactional or a control batch.
+    """
 
     data: memoryview
     path: str
@@ -204,7 +208,7 @@ class SegmentWalk:
                     part.size + header.size,
                     part.size,
                     header.next_offset,
-                    part.has_transactions or header.is_transactional,
+                    part.has_transactions or header.is_transactional or header.is_control,
                 )
         except CorruptMessageError as error:
             if not part.size:
@@ -230,7 +234,7 @@ def _skip_v2(data: memoryview, part: _WindowPart, end_offset: int) -> _WindowPar
             break
         if not next_offset <= base_offset < end_offset:
             break
-        has_transactions = has_transactions or bool(attributes & TRANSACTIONAL_BIT)
+        has_transactions = has_transactions or bool(attributes & _TRANSACTION_BITS)
         last_at, at, next_offset = at, end, base_offset + delta + 1
     return _WindowPart(at, last_at, next_offset, has_transactions)
 

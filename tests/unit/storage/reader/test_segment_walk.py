@@ -10,6 +10,7 @@ from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.records.segments import legacy
 from tests.unit.storage.reader_samples import directory, harm, name, put, segment, spans
 from tests.unit.storage.segment_samples import headers_of, marker, message, produced, v2
+from tests.unit.workbench.metadata_samples import leader_batch
 
 BATCHES = (v2(0, 1, size=100), v2(2, size=500), v2(3, 4, size=100), message(5), v2(6, size=100))
 LOG = b"".join(BATCHES)
@@ -82,6 +83,12 @@ def test_run_reports_transactional_batches() -> None:
     for data in (log, log[len(produced(0, 1, producer_id=7)) :]):
         found = list(walk(directory(log=data), offset=2 if data != log else 0).runs(9, 5000))
         assert [run.has_transactions for run in found] == [True]
+
+
+def test_run_reports_control_batches_without_a_transaction() -> None:
+    (run,) = walk(directory(log=leader_batch(0)), offset=0).runs(9, 5000)
+
+    assert run.has_transactions
 
 
 def test_batches_have_their_headers() -> None:
