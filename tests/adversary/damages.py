@@ -283,9 +283,11 @@ def _cut_index(out: DamagedLog, chance: random.Random) -> bool:
 def _cut_aborts(out: DamagedLog, chance: random.Random) -> bool:
     """Cut whole entries off a transaction index."""
     name = _named(out, chance, ".txnindex")
-    if name:
-        out.files[name] = out.files[name][: 34 * chance.randrange(len(out.files[name]) // 34)]
-    return bool(name)
+    # Another damage may have left less than an entry.
+    entries = len(out.files[name]) // 34 if name else 0
+    if entries:
+        out.files[name] = out.files[name][: 34 * chance.randrange(entries)]
+    return bool(entries)
 
 
 def _false_abort(out: DamagedLog, chance: random.Random) -> bool:

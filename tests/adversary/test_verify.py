@@ -21,6 +21,7 @@ MAY_BE_HARMLESS = frozenset(
         "last entry of an offset index gone",
         "last entry of a time index gone",
         "last entry of a transaction index gone",
+        "bit of a time index",
         "transaction index gone",
         "snapshot gone",
         "start of an epoch",

@@ -60,16 +60,29 @@ def meaning_of(directory: Directory) -> Meaning:
             _rows(files, is_committed=True),
             _times(files),
             _epochs(files, directory),
-            _aborts(directory),
+            _aborts(files, directory),
         )
     except CordwoodError as error:
         return Meaning(error=str(error))
 
 
-def _aborts(directory: Directory) -> list[object]:
-    """Return the entries of all transaction indexes, by which brokers filter."""
+def _aborts(files: MemoryFiles, directory: Directory) -> list[object]:
+    """Return the entries of all transaction indexes, by which brokers filter.
+
+    Transactions that ended below the log start filter nothing.
+    """
     names = sorted(name for name in directory.files if name.endswith(".txnindex"))
-    return [entry for name in names for entry in _entries(directory.files[name], 34)]
+    start = open_reader(files, SOURCE).log_start()
+    return [
+        entry
+        for name in names
+        for entry in _entries(directory.files[name], 34)
+        if _marker_of(entry) >= start
+    ]
+
+
+def _marker_of(entry: bytes) -> int:
+    return int.from_bytes(entry[18:26])
 
 
 def latest_times(directory: Directory) -> dict[str, bytes]:

@@ -4,7 +4,8 @@
                  offset: the same batch or, from brokers before 4.1, a later one of the same record
                  set; brokers before 0.10.1 wrote any offset inside the batch
     .timeindex   an entry is correct if its offset is in a batch with that maximum timestamp, and
-                 no earlier batch has a later one
+                 no earlier batch has a later one, or the same: a lookup of that time begins there;
+                 messages of v0 and v1 that are appended together may have the same time
     both         entries ascend strictly and are whole
 
 A closed segment's time index ends with the latest time of the segment, and so does that of the
@@ -188,7 +189,7 @@ class IndexCheck:
         if times[0] < self._latest or times != sorted(times):
             latest = list(islice(accumulate(times, max, initial=self._latest), 1, None))
         due = self._due(lasts[-1] + 1)
-        if not _has_all(latest, lasts, due):
+        if due[0] and not self._are_first(latest, lasts, due):
             self._check_times(swept, latest, len(due[0]))
         self._latest = latest[-1]
 
@@ -280,6 +281,13 @@ class IndexCheck:
             return self._fields[0][numbers.start + first : numbers.start + self._at], due_at
         return [self._fields[0][number] for number in numbers[first : self._at]], due_at
 
+    def _are_first(self, latest: Column, lasts: Column, due: tuple[Column, Column]) -> bool:
+        """Return whether each due entry is of the first batch with its time."""
+        if due[0][0] <= self._latest:
+            return False
+        first = dict(zip(reversed(latest), reversed(lasts), strict=True))
+        return list(map(first.get, due[0])) == due[1]
+
     def _check_offsets(self, swept: CheckedBatches, positions: list[int], due: int) -> None:
         """Check the due entries one by one, to find the wrong ones."""
         lasts = swept.columns[_FIELD["last_offset"]]
@@ -307,6 +315,7 @@ class IndexCheck:
         lasts = swept.columns[_FIELD["last_offset"]]
         bases = swept.columns[_FIELD["base_offset"]]
         times = swept.columns[_FIELD["max_timestamp"]]
+        magics = swept.columns[_FIELD["magic"]]
         for number in self._numbers[self._at - due : self._at]:
             timestamp, offset = self._entry(number)
             row = bisect_left(lasts, offset)
@@ -316,6 +325,8 @@ class IndexCheck:
                 self._wrong.append((number, "has a different timestamp than its batch"))
             elif latest[row] != timestamp:
                 self._wrong.append((number, "has an earlier timestamp than a batch before it"))
+            elif magics[row] == MAGIC and timestamp == (latest[row - 1] if row else self._latest):
+                self._wrong.append((number, "has the same timestamp as a batch before it"))
 
 
 def _has_all(firsts: Column, seconds: Column, due: tuple[Column, Column]) -> bool:

@@ -106,6 +106,30 @@ def test_timestamp_below_that_of_an_earlier_batch_is_damage() -> None:
     assert found == [(".timeindex", "an entry has an earlier timestamp than a batch before it")]
 
 
+@pytest.mark.parametrize("window", (1 << 20, 90))
+def test_time_entry_of_a_later_batch_with_the_same_time_is_damage(
+    window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cordwood.workbench.segment_walk.WINDOW_BYTES", window)
+    log = v2(0, timestamp=1000) + v2(1, timestamp=1000) + v2(2, timestamp=900)
+
+    found = [
+        damages(directory(log=log, timeindex=times(0, (1000, offset)), log_3=v2(3)))
+        for offset in range(3)
+    ]
+
+    same, lower = ("same timestamp as a batch", "different timestamp than its")
+    assert found[0] == []
+    assert found[1] == [(".timeindex", f"an entry has the {same} before it")]
+    assert found[2] == [(".timeindex", f"an entry has a {lower} batch")]
+
+
+def test_time_entry_of_a_later_old_message_with_the_same_time_is_correct() -> None:
+    log = message(0) + message(1)
+
+    assert damages(directory(log=log, timeindex=times(0, (1000, 1)), log_2=message(2))) == []
+
+
 def test_time_of_an_offset_that_is_missing_is_damage() -> None:
     log = v2(0, timestamp=1000) + v2(5, timestamp=2000)
     files = directory(log=log, timeindex=times(0, (2000, 3)), log_6=v2(6))
