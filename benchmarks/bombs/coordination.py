@@ -5,8 +5,10 @@
     members        a classic group of a few members with much metadata, and one of KIP-848 of many
     transaction    open, of a producer that has left; it has the partitions and their offsets
 
-`CoordinationSite` makes them; `coordination_bombs` yields the requests. A response repeats a large
-group or transaction a few times only: brokers, Kafka as well, answer as often as they are asked.
+Each partition has records of that producer: the memory and the files of a log in use are no effect
+of a request. `CoordinationSite` makes all this; `coordination_bombs` yields the requests. An answer
+repeats a large group or transaction a few times only: brokers, Kafka as well, answer as often as
+they are asked.
 """
 
 from collections.abc import Iterator
@@ -125,6 +127,10 @@ class CoordinationSite:
         self.classic = _join_classic(port)
         self.consumers = [_join_consumer(asker, f"member-{number}") for number in range(groups)]
         with cordwood.Producer(f"127.0.0.1:{port}", transactional_id=WRITER) as producer:
+            producer.begin()
+            for sent in [producer.send(WIDE, b"used", partition=each) for each in self.partitions]:
+                sent.result(_PATIENCE_S)
+            producer.commit()
             producer.begin()
             producer.send(WIDE, b"left open", partition=0).result(_PATIENCE_S)
             self.handle = producer.detach()

@@ -274,8 +274,7 @@ def measure(options: Options, parts: Sequence[str]) -> Iterator[Figure]:
         with tempfile.TemporaryDirectory() as folder:
             mine = _verdict(ours(Path(folder, "ours")), part, options)
             theirs = None if options.is_alone else _verdict_on_kafka(folder, part, options)
-            opened = options.partitions if part == COORDINATED else 0
-            yield from _figures(part, mine, theirs, opened=opened)
+            yield from _figures(part, mine, theirs)
 
 
 def _verdict_on_kafka(folder: str, part: str, options: Options) -> Verdict | None:
@@ -355,13 +354,13 @@ def _bystander(target: Target) -> Iterator[None]:
         process.communicate(b"")
 
 
-def _figures(part: str, mine: Verdict, theirs: Verdict | None, *, opened: int) -> Iterator[Figure]:
+def _figures(part: str, mine: Verdict, theirs: Verdict | None) -> Iterator[Figure]:
     goals = {
         "ping_ms": PING_GOAL_MS,
         "loop_ms": PING_GOAL_MS,
         "grown_mib": GROWTH_GOAL_MIB,
         "peak_mib": PEAK_GOALS_MIB.get(part),
-        "descriptors": DESCRIPTORS_GOAL + opened,
+        "descriptors": DESCRIPTORS_GOAL,
         "unanswered": 0,
     }
     units = {"ping_ms": "ms", "loop_ms": "ms", "grown_mib": "MiB", "peak_mib": "MiB"}
