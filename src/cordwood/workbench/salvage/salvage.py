@@ -149,7 +149,7 @@ def salvage(
         log_end=log_end,
         batches=sum(run.batch_count for run in merged.runs) + len(ends.markers),
         size=sum(run.size for run in merged.runs),
-        lost=tuple(_without(losses.lost, [each.offset for each in ends.markers])),
+        lost=tuple(_without(losses.lost, [each.offset for each in ends.markers if each.is_placed])),
         doubtful=tuple(doubtful_offsets(merged.runs, ends.doubtful)),
         mended=tuple(find_mended(merged.runs, ends.markers)),
         gaps=tuple(losses.gaps),

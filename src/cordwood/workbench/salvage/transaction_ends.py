@@ -6,7 +6,8 @@ offsets between the records and that marker are lost, another marker may be lost
     an abort in the index        the records are aborted; the marker is rebuilt at its offset
     no other abort in the index  they are committed, if a marker or a snapshot ends the transaction;
                                  a commit marker is written to a lost offset if the next marker of
-                                 the producer aborts a later transaction, or if there is none
+                                 the producer aborts a later transaction, or if there is none; the
+                                 offset stays reported as lost unless the marker was certainly there
     open in a later snapshot     no marker was lost before that snapshot
     otherwise                    the records are doubtful: the end of their transaction is lost
 """
@@ -30,12 +31,17 @@ END_IS_DOUBTFUL: Final = "its transaction's end was found in a damaged range"
 
 
 class RebuiltMarker(NamedTuple):
-    """A marker to write at a lost offset, and the proof of it."""
+    """A marker to write at a lost offset, and the proof of it.
+
+    A commit may have been at any of several lost offsets. Without `is_placed` a record may have
+    been at this one, so it stays lost.
+    """
 
     offset: int
     is_commit: bool
     event: TransactionEvent
     why: str
+    is_placed: bool = True
 
     def encoded(self, *, after_epoch: int) -> bytearray:
         """Return the batch of the marker, which follows a batch of a leader epoch."""
@@ -156,7 +162,10 @@ class EndResolver:
             while offset >= place.first and offset in self._markers:
                 offset -= 1
             if offset >= place.first:
-                self._markers[offset] = RebuiltMarker(offset, end.is_commit, event, end.why)
+                is_placed = sum(map(len, ranges)) == 1
+                self._markers[offset] = RebuiltMarker(
+                    offset, end.is_commit, event, end.why, is_placed
+                )
                 self._own.append(self._markers[offset])
                 return True
         return False

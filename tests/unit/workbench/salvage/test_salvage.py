@@ -317,6 +317,17 @@ def test_lost_commit_is_rebuilt_before_an_abort_of_the_index() -> None:
     assert read_whole(files, f"/out/t-0/{ZERO.replace('log', 'txnindex')}") == entries((7, 5, 7))
 
 
+def test_offset_of_a_commit_stays_lost_if_a_record_may_have_been_there() -> None:
+    lost = (broken(marker(2)), broken(batch(4, 1)))
+    log = FIRST + lost[0] + batch(3, 1) + lost[1] + transactional(5, 2) + marker(7, is_commit=False)
+    files = directory({ZERO: log, ZERO.replace("log", "txnindex"): entries((7, 5, 7))})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(2, 2), (4, 4)]
+    assert [each[:2] for each in report.mended] == [(2, 2)]
+
+
 @pytest.mark.parametrize("index", (None, entries((7, 5, 8)), entries((7, 0, 7)), b"x"))
 def test_records_whose_end_is_lost_are_doubtful_without_a_sound_index(index: bytes | None) -> None:
     contents = {ZERO: FIRST + broken(marker(2)) + SECOND + marker(7)}
