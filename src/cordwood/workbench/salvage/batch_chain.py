@@ -14,7 +14,6 @@ then, between them, those that a search has found. Such a batch never reaches th
 next file.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -27,18 +26,34 @@ from cordwood.records.record_batch import MAGIC
 from cordwood.storage.reader.offset_gaps import has_start_offset
 from cordwood.workbench.file_window import FileWindow
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, WholeBatch
-from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust, wrapper_start
+from cordwood.workbench.salvage.offset_chain import ChainEnds, OffsetSpan, longest_chain
+from cordwood.workbench.salvage.salvaged_batch import (
+    SalvagedBatch,
+    Trust,
+    wrapper_offsets,
+)
+
+OUT_OF_ORDER: Final = "the offset of the batch is out of order"
 
 #: More consecutive batches than these, up to the end of a file, are not in a value.
 MANY: Final = 3
 
 
 class FileBounds(NamedTuple):
-    """The limits of a file: its base offset, that of the next file, and offsets of known ends."""
+    """The limits of a file: its base offset, that of the next file, and offsets of known ends.
+
+    `epochs` are the leader epochs of the batches before and behind the file, if they are known.
+    """
 
     base: int | None = None
     following: int | None = None
     marks: frozenset[int] = frozenset()
+    epochs: tuple[int | None, int | None] = (None, None)
+
+    def has(self, batch: SalvagedBatch) -> bool:
+        """Return whether a batch ends within the limits."""
+        last = batch.last_offset
+        return (self.base or 0) <= last and (self.following is None or last < self.following)
 
 
 class BatchChain(NamedTuple):
@@ -76,26 +91,31 @@ def build_chain(
     found = _correct_offsets(found, bounds, marked)
     fitting = _fitting(found, bounds)
     kept, misfits = _split(found, fitting, bounds)
+    damages += _lost_places(found, kept)
+    damages.sort(key=lambda each: each[1].position)
     places = [
-        _surrounding_offsets(found, kept, bounds, (index, index + (damage.rebuilt is not None)))
+        _surrounding_offsets(found, kept, bounds, (index, index + _takes_a_place(damage)))
         for index, damage in damages
     ]
     return BatchChain(
-        _correct_epochs([found[index] for index in sorted(kept)], epoch_for),
+        _correct_epochs([found[index] for index in sorted(kept)], epoch_for, bounds.epochs),
         misfits,
         [(*place, damage) for place, (_, damage) in zip(places, damages, strict=True)],
     )
 
 
+def _takes_a_place(damage: DamagedRange) -> bool:
+    """Return whether a damaged range is also a batch of the file's list."""
+    return damage.rebuilt is not None or damage.why == OUT_OF_ORDER
+
+
 def _salvage(file: str, piece: Piece, *, window: FileWindow, trust: Trust) -> SalvagedBatch | None:
     """Return the batch of a piece, None if nothing of it is readable."""
     if isinstance(piece, WholeBatch):
+        if not has_start_offset(piece.header):
+            return _salvage_wrapper(file, piece, window=window, trust=trust)
         header, data = piece.header, piece.mended
-        offset = header.base_offset
-        if not has_start_offset(header):
-            data_or_view = data or window.view(header.position, header.size)
-            offset = wrapper_start(data_or_view, offset)
-        epoch = header.partition_leader_epoch
+        offset, epoch = header.base_offset, header.partition_leader_epoch
         return SalvagedBatch(
             file, header, data, piece.repairs, offset, epoch, None, piece.marker, trust
         )
@@ -111,6 +131,30 @@ def _salvage(file: str, piece: Piece, *, window: FileWindow, trust: Trust) -> Sa
         header.partition_leader_epoch,
         piece.rebuilt.offsets,
         trust=Trust.REBUILT,
+    )
+
+
+def _salvage_wrapper(
+    file: str, piece: WholeBatch, *, window: FileWindow, trust: Trust
+) -> SalvagedBatch:
+    """Return a wrapper of old messages; one of v0 gets the offset of the last message in it.
+
+    The offsets in a wrapper of v0 are absolute, and its checksum covers them, but not its own.
+    """
+    header, data = piece.header, piece.mended
+    first, last = wrapper_offsets(
+        data or window.view(header.position, header.size), header.base_offset
+    )
+    found = SalvagedBatch(file, header, data, piece.repairs, first, trust=trust)
+    if header.magic or last == header.base_offset:
+        return found
+    mended = bytearray(data or window.view(header.position, header.size))
+    mended[:8] = last.to_bytes(8)
+    repair = f"offset (was {header.base_offset})"
+    return found._replace(
+        header=_header(bytes(mended), header.position),
+        mended=bytes(mended),
+        repairs=(*piece.repairs, repair),
     )
 
 
@@ -139,7 +183,9 @@ def _confirm(
     if start >= len(found):
         return found
     first, last = found[start], found[-1]
-    ends = {0 if bounds.following is None else bounds.following, *bounds.marks} - {0}
+    # Other ends that are named elsewhere are those of other files.
+    ends = set(bounds.marks) if bounds.following is None else {bounds.following}
+    ends -= {0}
     header = damage.header
     joins = (
         last.next_offset in ends
@@ -149,12 +195,29 @@ def _confirm(
     )
     if not joins:
         return found
+    start += not _is_first_sure(found, start, header, ends)
     return [
         each._replace(trust=Trust.CONFIRMED)
         if index >= start and each.trust is Trust.FOUND
         else each
         for index, each in enumerate(found)
     ]
+
+
+def _is_first_sure(
+    found: Sequence[SalvagedBatch], start: int, damaged: BatchHeader | None, ends: Collection[int]
+) -> bool:
+    """Return whether the offset of the first batch behind damage joins one next to it.
+
+    The damage may reach into its header: zeros there are the base offset of a new log.
+    """
+    first = found[start]
+    after = {found[start + 1].offset} if start + 1 < len(found) else ends
+    return (
+        first.next_offset in after
+        or (damaged is not None and damaged.last_offset + 1 == first.offset)
+        or (start > 0 and found[start - 1].next_offset == first.offset)
+    )
 
 
 def _header(data: bytes, position: int) -> BatchHeader:
@@ -172,13 +235,18 @@ def _correct_offsets(
     """Correct the offsets of batches that fit exactly between their neighbours."""
     if not found:
         return found
-    fitting = _fitting(found, bounds)
-    for start, stop in _doubtful_runs(found, fitting, bounds):
+    # Batches whose offsets are right; those of the others prove nothing about their neighbours.
+    right = set(_fitting(found, bounds))
+    for start, stop in _doubtful_runs(found, right, bounds):
         before = found[start - 1].next_offset if start else bounds.base
         after = found[stop].offset if stop < len(found) else bounds.following
         is_whole = not any(start <= gap <= stop for gap in gaps)
-        if before is not None and is_whole:
-            _renumber(found, (start, stop), before, after=after, marks=bounds.marks)
+        if (
+            before is not None
+            and is_whole
+            and _renumber(found, (start, stop), before, after=after, marks=bounds.marks)
+        ):
+            right.update(range(start, stop))
     return found
 
 
@@ -189,25 +257,29 @@ def _renumber(
     *,
     after: int | None,
     marks: Collection[int],
-) -> None:
-    """Number a run of batches consecutively from `before` on, if they fill the space exactly."""
+) -> bool:
+    """Number a run of batches consecutively from `before` on, if they fill the space exactly.
+
+    Return whether they do.
+    """
     start, stop = run
     widths = [batch.next_offset - batch.offset for batch in found[start:stop]]
     end = before + sum(widths)
     is_led = all(batch.trust is Trust.LED for batch in found[start:stop])
     is_last = stop == len(found) and after is None and is_led
     if any(batch.header.magic != MAGIC for batch in found[start:stop]):
-        return
+        return False
     is_all = stop - start == len(found) and found[start].offset < before
     if is_all and end != after and end not in marks:
-        return  # the name of the file may be wrong as well
+        return False  # the name of the file may be wrong as well
     if end != after and not (is_last and (end in marks or _goes_back(found, start, before))):
-        return
+        return False
     for index, width in zip(range(start, stop), widths, strict=True):
         batch = found[index]
         repair = f"base offset (was {batch.offset})"
         found[index] = batch._replace(offset=before, repairs=(*batch.repairs, repair))
         before += width
+    return True
 
 
 def _goes_back(found: list[SalvagedBatch], start: int, before: int) -> bool:
@@ -216,17 +288,17 @@ def _goes_back(found: list[SalvagedBatch], start: int, before: int) -> bool:
 
 
 def _doubtful_runs(
-    found: Sequence[SalvagedBatch], fitting: Collection[int], bounds: FileBounds
+    found: Sequence[SalvagedBatch], right: Collection[int], bounds: FileBounds
 ) -> Iterator[tuple[int, int]]:
-    """Yield the runs of batches that do not fit, and single batches that overlap neighbours."""
+    """Yield the runs of batches that are not `right`, and single ones that overlap neighbours."""
     start = 0
     while start < len(found):
         stop = start
-        while stop < len(found) and stop not in fitting:
+        while stop < len(found) and stop not in right:
             stop += 1
         if stop > start:
             yield start, stop
-        elif _overlaps(found, start, bounds):
+        elif (not start or start - 1 in right) and _overlaps(found, start, bounds):
             stop = start + 1
             yield start, stop
         start = max(stop, start + 1)
@@ -261,6 +333,20 @@ def _split(
             elif not trusted and _has_room(found, kept, index, bounds):
                 kept.add(index)
     return kept, [batch for index, batch in enumerate(found) if index not in kept]
+
+
+def _lost_places(
+    found: Sequence[SalvagedBatch], kept: Collection[int]
+) -> Iterator[tuple[int, DamagedRange]]:
+    """Yield the places of trusted batches that are not kept: their real offsets are missing."""
+    if len(kept) == len(found):
+        return
+    same = {(found[index].offset, found[index].header.crc) for index in kept}
+    for index, batch in enumerate(found):
+        is_doubtful = index in kept or batch.is_doubtful
+        if not is_doubtful and (batch.offset, batch.header.crc) not in same:
+            header = batch.header
+            yield index, DamagedRange(header.position, header.end, OUT_OF_ORDER)
 
 
 def _has_room(
@@ -299,10 +385,10 @@ def _fitting_of(
         else:
             low = found[before].last_offset if before >= 0 else -1
             high = found[after].offset if after < len(found) else bounds.following
-            numbers = [
-                found[at].last_offset if _is_within(found[at], low, high) else -1 for at in own
+            spans = [
+                _span_of(found[at]) if _is_within(found[at], low, high) else None for at in own
             ]
-            picked = _longest_ascending(numbers)
+            picked = longest_chain(spans)
         chosen |= {own[at] for at in picked}
     return chosen
 
@@ -317,43 +403,27 @@ def _longest_chain(found: Sequence[SalvagedBatch], bounds: FileBounds) -> Collec
     Batches beyond the next file's base offset or the reach of a segment are excluded, unless they
     are more than half of all. Those below the file's own base offset have to come first.
     """
-    numbers = [batch.last_offset for batch in found]
+    spans = [_span_of(batch) for batch in found]
     low = bounds.base or 0
     high = low + INT32_MAX + 1 if bounds.base is not None else None
     if bounds.following is not None:
         high = bounds.following if high is None else min(high, bounds.following)
     within = [
-        number if low <= number and (high is None or number < high) else -1 for number in numbers
+        span if low <= span[1] and (high is None or span[1] < high) else None for span in spans
     ]
-    if within.count(-1) * 2 > len(within):
-        return _longest_ascending(numbers)
-    picked = set(_longest_ascending(within))
+    ends = ChainEnds(bounds.base, {*bounds.marks, bounds.following or -1})
+    if within.count(None) * 2 > len(within):
+        return longest_chain([span if span[1] >= 0 else None for span in spans], ends)
+    picked = set(longest_chain(within, ends))
     first = min(picked, default=0)
     # The name of the file may be too high for its first batches.
-    early = [each if each < min(low, found[first].offset) else -1 for each in numbers[:first]]
-    return picked | set(_longest_ascending(early))
+    limit = min(low, found[first].offset) if picked else low
+    early = [span if 0 <= span[1] < limit else None for span in spans[:first]]
+    return picked | set(longest_chain(early))
 
 
-def _longest_ascending(numbers: Sequence[int]) -> Collection[int]:
-    """Return the indexes of the longest ascending subsequence, without negative numbers."""
-    if not numbers or (numbers[0] >= 0 and all(a < b for a, b in pairwise(numbers))):
-        return range(len(numbers))
-    ends: list[int] = []
-    places: list[int] = []
-    previous = [-1] * len(numbers)
-    for place, number in enumerate(numbers):
-        if number < 0:
-            continue
-        length = bisect_left(ends, number)
-        ends[length:] = [number, *ends[length + 1 :]]
-        places[length:] = [place, *places[length + 1 :]]
-        previous[place] = places[length - 1] if length else -1
-    found = set()
-    place = places[-1] if places else -1
-    while place >= 0:
-        found.add(place)
-        place = previous[place]
-    return found
+def _span_of(batch: SalvagedBatch) -> OffsetSpan:
+    return batch.offset, batch.last_offset
 
 
 def _surrounding_offsets(
@@ -376,11 +446,13 @@ def _surrounding_offsets(
 
 
 def _correct_epochs(
-    batches: list[SalvagedBatch], epoch_for: Callable[[Offset], LeaderEpoch | None]
+    batches: list[SalvagedBatch],
+    epoch_for: Callable[[Offset], LeaderEpoch | None],
+    around: tuple[int | None, int | None],
 ) -> list[SalvagedBatch]:
     """Correct the epochs; a doubtful batch gets that of its predecessor."""
     trusted = [index for index, batch in enumerate(batches) if not batch.is_doubtful]
-    corrected = _correct_trusted_epochs([batches[index] for index in trusted], epoch_for)
+    corrected = _correct_trusted_epochs([batches[index] for index in trusted], epoch_for, around)
     for index, batch in zip(trusted, corrected, strict=True):
         batches[index] = batch
     for index in range(1, len(batches)):
@@ -390,17 +462,23 @@ def _correct_epochs(
 
 
 def _correct_trusted_epochs(
-    batches: list[SalvagedBatch], epoch_for: Callable[[Offset], LeaderEpoch | None]
+    batches: list[SalvagedBatch],
+    epoch_for: Callable[[Offset], LeaderEpoch | None],
+    around: tuple[int | None, int | None],
 ) -> list[SalvagedBatch]:
     """Correct the epochs that are below or above those of both neighbours."""
     epochs = [batch.epoch for batch in batches]
     for index, batch in enumerate(batches):
         known = epoch_for(Offset(batch.offset))
-        before = epochs[index - 1] if index else known
-        after = epochs[index + 1] if index + 1 < len(epochs) else known
+        ends = around if known is None else (known, known)
+        before = epochs[index - 1] if index else ends[0]
+        after = epochs[index + 1] if index + 1 < len(epochs) else ends[1]
         if _is_wrong(batch, before, after):
             assert before is not None, "_is_wrong requires it"
-            right = known if known is not None and before <= known else before
+            assert after is not None, "_is_wrong requires it"
+            # Old messages have none.
+            right = before if before >= 0 else after
+            right = known if known is not None and before <= known else right
             epochs[index] = right
             repair = f"leader epoch (was {batch.epoch})"
             batches[index] = batch._replace(epoch=right, repairs=(*batch.repairs, repair))

@@ -3,16 +3,24 @@
 A regular batch can be read again from its place. A run has the place and the offsets of many, and
 what the report and the transactions need of them. Every other batch is a run of its own. A gap that
 a cleaner has left does not end a run.
+
+A foreign file has another name than a segment, next to segments that have theirs: it may be from
+another replica, whose cleaner has removed other records. So a gap ends its runs, and a batch that
+may lack records is a run of its own.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import BadRecordsError, LogDirectoryError
 from cordwood.core.ports import Files, OpenFile
-from cordwood.storage.reader.offset_gaps import has_lost_records
+from cordwood.records.batch_stream import batch_at
+from cordwood.records.record_batch import MAGIC
+from cordwood.storage.reader.offset_gaps import has_lost_records, has_start_offset
 from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
+from cordwood.workbench.number_ranges import consecutive_ranges
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, read_batch
 from cordwood.workbench.unreadable_ranges import UnreadablePages
 
@@ -59,6 +67,7 @@ class SalvagedRun(NamedTuple):
     gaps: RunGaps = RunGaps()
     events: tuple[TransactionEvent, ...] = ()
     only: SalvagedBatch | None = None
+    is_foreign: bool = False
 
     @property
     def next_offset(self) -> int:
@@ -146,14 +155,19 @@ def _changed(run: SalvagedRun) -> LogDirectoryError:
     )
 
 
-def runs_of(batches: Iterable[SalvagedBatch], *, cleaned_to: int = 0) -> Iterator[SalvagedRun]:
-    """Yield batches in the order of offsets as runs; a gap below `cleaned_to` ends no run."""
+def runs_of(
+    batches: Iterable[SalvagedBatch], *, cleaned_to: int = 0, foreign: Collection[str] = ()
+) -> Iterator[SalvagedRun]:
+    """Yield batches in the order of offsets as runs; a gap below `cleaned_to` ends no run.
+
+    In `foreign` files each gap does.
+    """
     builder: _RunBuilder | None = None
     for batch in batches:
         if builder is None or not builder.takes(batch, cleaned_to):
             if builder is not None:
                 yield builder.build()
-            builder = _RunBuilder(batch)
+            builder = _RunBuilder(batch, is_foreign=batch.file in foreign)
         else:
             builder.add(batch)
     if builder is not None:
@@ -170,10 +184,32 @@ def cleaned_end(batches: Iterable[SalvagedBatch]) -> int:
     return max(ends, default=0)
 
 
+def lacking_offsets(run: SalvagedRun, windows: SourceWindows) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of offsets that are in the batches of a run, and in no record of them."""
+    for batch in batches_of(run, windows):
+        if not _may_lack_records(batch):
+            continue
+        header = batch.header
+        data = batch.mended or windows.window(run.file).view(header.position, header.size)
+        found = batch_at(bytes(data), 0)
+        assert found is not None, "a whole batch is whole"
+        shift = batch.offset - header.base_offset if header.magic == MAGIC else 0
+        offsets = {record.offset + shift for record in found.records(limit=INT32_MAX)}
+        yield from consecutive_ranges(
+            each for each in range(batch.offset, batch.next_offset) if each not in offsets
+        )
+
+
+def _may_lack_records(batch: SalvagedBatch) -> bool:
+    """Return whether a batch may have fewer records than offsets."""
+    return has_lost_records(batch.header) or not has_start_offset(batch.header)
+
+
 class _RunBuilder:
     """A run that grows batch by batch."""
 
-    def __init__(self, batch: SalvagedBatch) -> None:
+    def __init__(self, batch: SalvagedBatch, *, is_foreign: bool = False) -> None:
+        self._is_foreign = is_foreign
         self._first = self._last = batch
         self._is_regular = batch.is_regular
         self._count = 0
@@ -187,7 +223,10 @@ class _RunBuilder:
         """Return whether a batch continues the run."""
         last = self._last
         is_adjacent = batch.file == last.file and batch.header.position == last.header.end
-        is_next = batch.offset == last.next_offset or batch.offset <= cleaned_to
+        if self._is_foreign and (_may_lack_records(last) or _may_lack_records(batch)):
+            return False
+        is_cleaned = batch.offset <= cleaned_to and not self._is_foreign
+        is_next = batch.offset == last.next_offset or is_cleaned
         return self._is_regular and batch.is_regular and is_adjacent and is_next
 
     def add(self, batch: SalvagedBatch) -> None:
@@ -237,6 +276,7 @@ class _RunBuilder:
             self._gaps,
             tuple(self._events),
             None if self._is_regular else first,
+            self._is_foreign,
         )
 
 

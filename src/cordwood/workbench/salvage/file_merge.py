@@ -9,13 +9,13 @@ the order of offsets, so time and memory do not depend on how many files there a
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
 from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, batches_of, runs_of
-from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 
 
 class MergedLog(NamedTuple):
@@ -34,16 +34,23 @@ class _Ranked(NamedTuple):
 
 
 def merge_runs(
-    files: Sequence[Sequence[SalvagedRun]], windows: SourceWindows, *, cleaned_to: int = 0
+    files: Sequence[Sequence[SalvagedRun]],
+    windows: SourceWindows,
+    *,
+    cleaned_to: int = 0,
+    foreign: Collection[str] = (),
 ) -> MergedLog:
-    """Return the log of several files; they are in the order of ranks."""
+    """Return the log of several files; they are in the order of ranks.
+
+    `foreign` are paths of files that may be from another replica.
+    """
     log = MergedLog([], [], 0)
     ranked = [(run, rank) for rank, runs in enumerate(files) for run in runs]
     for group in _overlapping_runs(sorted(ranked, key=lambda each: (each[0].first, each[1]))):
         if len(group) == 1:
             log.runs.append(group[0][0])
         else:
-            log = _merge_group(group, windows, log, cleaned_to=cleaned_to)
+            log = _merge_group(group, windows, log, cleaned_to=cleaned_to, foreign=foreign)
     return log
 
 
@@ -64,7 +71,12 @@ def _overlapping_runs(
 
 
 def _merge_group(
-    group: list[tuple[SalvagedRun, int]], windows: SourceWindows, log: MergedLog, *, cleaned_to: int
+    group: list[tuple[SalvagedRun, int]],
+    windows: SourceWindows,
+    log: MergedLog,
+    *,
+    cleaned_to: int,
+    foreign: Collection[str],
 ) -> MergedLog:
     """Return the log with the batches of overlapping runs."""
     contradicting, duplicates = log.contradicting, log.duplicates
@@ -77,7 +89,7 @@ def _merge_group(
             contradicting.extend(left_out)
             yield from kept
 
-    log.runs.extend(runs_of(accepted(), cleaned_to=cleaned_to))
+    log.runs.extend(runs_of(accepted(), cleaned_to=cleaned_to, foreign=foreign))
     return MergedLog(log.runs, contradicting, duplicates)
 
 
@@ -121,7 +133,7 @@ def _choose(
     kept: list[SalvagedBatch] = []
     contradicting: list[SalvagedBatch] = []
     duplicates = 0
-    rivals.sort(key=lambda each: (-each.batch.trust, each.rank, each.batch.offset))
+    rivals.sort(key=_preference)
     for _, batch in rivals:
         first = bisect_left(kept, batch.offset, key=_last_of)
         stop = bisect_right(kept, batch.last_offset, key=_offset_of)
@@ -132,6 +144,12 @@ def _choose(
         elif not batch.is_doubtful:
             contradicting.append(batch)
     return kept, contradicting, duplicates
+
+
+def _preference(rival: _Ranked) -> tuple[int, int, int]:
+    """Return the order of choice: doubtful batches last, then by rank."""
+    batch = rival.batch
+    return -batch.trust if batch.is_doubtful else -Trust.LED, rival.rank, batch.offset
 
 
 def _is_same(one: SalvagedBatch, other: SalvagedBatch) -> bool:

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from cordwood.core.errors import InvalidTopicError, LogDirectoryError
+from cordwood.core.errors import BadRecordsError, InvalidTopicError, LogDirectoryError
 from cordwood.core.ports import Files, Ports
-from cordwood.core.types import TopicPartition
+from cordwood.core.types import LeaderEpoch, TopicPartition
 from cordwood.records.batch_checks import BatchChecker, PlainBatchChecker
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import exists
@@ -26,8 +26,14 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
 from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds, build_chain
-from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, cleaned_end, runs_of
-from cordwood.workbench.salvage.batch_scan import scan_file
+from cordwood.workbench.salvage.batch_run import (
+    SalvagedRun,
+    SourceWindows,
+    cleaned_end,
+    lacking_offsets,
+    runs_of,
+)
+from cordwood.workbench.salvage.batch_scan import scan_file, whole_batch
 from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
 from cordwood.workbench.salvage.new_log import (
     NewContents,
@@ -82,12 +88,23 @@ DEFAULT_OPTIONS: Final = SalvageOptions()
 
 
 class _Contents(NamedTuple):
-    """The contents of the source's files: runs, batches that fit nowhere, damage; by file."""
+    """The contents of the source's files: runs, batches that fit nowhere, damage; by file.
+
+    `strays` are runs outside of the bounds of their files. `foreign` are the paths of files that
+    have no segment's name, if the log or an index of a segment is there.
+    """
 
     files: list[SourceFile]
     runs: list[list[SalvagedRun]]
+    strays: list[list[SalvagedRun]]
     misfits: list[SalvagedBatch]
     damages: list[DamagedOffsets]
+    foreign: frozenset[str]
+
+    @property
+    def ranked(self) -> list[list[SalvagedRun]]:
+        """All runs, the best ones first."""
+        return [*self.runs, *self.strays]
 
 
 class _Losses(NamedTuple):
@@ -117,8 +134,10 @@ def salvage(
     windows = SourceWindows(files, options.on_bytes)
     try:
         contents = _read_files(windows, source, found, known, checker=options.checker)
-        cleaned_to = _cleaned_to(contents.runs, known.cleaned_to)
-        merged = merge_runs(contents.runs, windows, cleaned_to=cleaned_to)
+        cleaned_to = _cleaned_to(contents.ranked, known.cleaned_to)
+        merged = merge_runs(
+            contents.ranked, windows, cleaned_to=cleaned_to, foreign=contents.foreign
+        )
         if not merged.runs:
             raise LogDirectoryError(
                 "contains no readable batch",
@@ -126,7 +145,7 @@ def salvage(
                 remedy="restore it from a backup or a replica",
             )
         known = _with_shown_end(known, files, source, merged)
-        losses = _losses_of(merged, contents, known, cleaned_to)
+        losses = _losses_of(merged, contents, known, cleaned_to, windows=windows)
         notes: list[str] = []
         ends, events = _transaction_ends(
             files, source, merged, losses, cleaned_to=cleaned_to, notes=notes
@@ -204,16 +223,22 @@ def _read_files(
 
     The file may have lost its tail. So batches behind its end are kept from the segments.
     """
-    contents = _Contents([], [], [], [])
+    others = (f"{source}/{each.name}" for each in found if each.base is None)
+    foreign = others if known.has_segments else ()
+    contents = _Contents([], [], [], [], [], frozenset(foreign))
     bases = sorted({each.base for each in found if each.base is not None and each.rank < 2})
     following: dict[int, int | None] = dict(zip(bases, [*bases[1:], None], strict=False))
+    segments = {each.base: f"{source}/{each.name}" for each in found if each.rank == 1}
     covered = range(0)
+    epoch: LeaderEpoch | None = None
     for file in found:
         end = _following(file, bases, following)
         if file.rank and file.base in covered and end is not None and end <= covered.stop:
             continue
         path = f"{source}/{file.name}"
-        bounds = FileBounds(file.base, end, known.marks)
+        epochs = epoch, _first_epoch(windows, segments.get(end))
+        around = epochs if file.rank == 1 else (None, None)
+        bounds = FileBounds(file.base, end, known.marks, around)
         chain = _read_chain(windows, path, bounds, known, checker=checker)
         if file.rank and file.base in covered:
             chain = _tail_of(chain, covered.stop)
@@ -222,13 +247,29 @@ def _read_files(
             covered = range(first, max(covered.stop, chain.batches[-1].next_offset))
         cleaned_to = max(known.cleaned_to, cleaned_end(chain.batches))
         contents.files.append(file)
-        contents.runs.append(list(runs_of(chain.batches, cleaned_to=cleaned_to)))
+        is_foreign = path in contents.foreign
+        within = [each for each in chain.batches if bounds.has(each) and not is_foreign]
+        strays = [each for each in chain.batches if is_foreign or not bounds.has(each)]
+        for runs, batches in ((contents.runs, within), (contents.strays, strays)):
+            runs.append(list(runs_of(batches, cleaned_to=cleaned_to, foreign=contents.foreign)))
+        if file.rank == 1 and chain.batches:
+            epoch = LeaderEpoch(chain.batches[-1].epoch)
         contents.misfits.extend(chain.misfits)
         contents.damages.extend(
             DamagedOffsets(first, end, damage, path) for first, end, damage in chain.damages
         )
     contents.damages.sort(key=lambda each: each.first)
     return contents
+
+
+def _first_epoch(windows: SourceWindows, path: str | None) -> int | None:
+    """Return the leader epoch of the first batch of a segment, None if it is not whole."""
+    if path is None:
+        return None
+    try:
+        return whole_batch(windows.window(path), 0).header.partition_leader_epoch
+    except BadRecordsError:
+        return None
 
 
 def _tail_of(chain: BatchChain, start: int) -> BatchChain:
@@ -270,7 +311,7 @@ def _cleaned_to(runs: Sequence[Sequence[SalvagedRun]], checkpoint: int) -> int:
 
     Two facts show it: the cleaner's checkpoint, and undamaged batches that have lost records.
     """
-    seen = [run.cleaned_to for each in runs for run in each]
+    seen = [run.cleaned_to for each in runs for run in each if not run.is_foreign]
     ends = [run.next_offset for each in runs for run in each]
     return min(max([checkpoint, *seen, 0]), max(ends, default=0))
 
@@ -287,7 +328,12 @@ def _with_shown_end(
 
 
 def _losses_of(
-    merged: MergedLog, contents: _Contents, known: SideFileFacts, cleaned_to: int
+    merged: MergedLog,
+    contents: _Contents,
+    known: SideFileFacts,
+    cleaned_to: int,
+    *,
+    windows: SourceWindows,
 ) -> _Losses:
     """Return the offsets that are in no batch."""
     first, end = merged.runs[0].first, merged.runs[-1].next_offset
@@ -299,7 +345,15 @@ def _losses_of(
         ]
     )
     start = max(start, known.log_start if known.log_start < end else 0)
-    gone = list(find_losses(merged.runs, contents.damages, start=start, known_end=known.end))
+    gone = list(
+        find_losses(
+            merged.runs,
+            contents.damages,
+            start=start,
+            known_end=known.end,
+            lacking=lambda run: lacking_offsets(run, windows),
+        )
+    )
     lost = [each for each in gone if not each.is_gap(cleaned_to)]
     return _Losses(lost, list(merge_gaps(gone, merged.runs, cleaned_to=cleaned_to)))
 

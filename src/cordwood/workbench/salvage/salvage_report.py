@@ -6,7 +6,7 @@ Every offset between the start and the end of the log is in a salvaged batch, or
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from heapq import merge
 from typing import Final, NamedTuple
@@ -18,6 +18,8 @@ from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
 from cordwood.workbench.salvage.transaction_ends import DoubtfulRecords, RebuiltMarker
 
 MISSING: Final = "in no file"
+NEXT_TO_FOREIGN: Final = "in no file, next to batches of a file that is not a segment's"
+LACKING: Final = "in no record of a batch that is from a file that is not a segment's"
 UNREADABLE: Final = "unreadable records"
 DAMAGED_BATCH: Final = "read one by one from a damaged batch"
 FOUND_BY_SEARCH: Final = "found by a search in a damaged range, perhaps inside of a record"
@@ -37,8 +39,8 @@ class ReportedOffsets(NamedTuple):
 
     @property
     def is_inside_batch(self) -> bool:
-        """Return whether the offsets are inside a batch that was rebuilt."""
-        return self.why == UNREADABLE
+        """Return whether the offsets are inside a batch of the new log."""
+        return self.why in {UNREADABLE, LACKING}
 
     def is_gap(self, cleaned_to: int) -> bool:
         """Return whether a cleaner explains missing offsets: below `cleaned_to`, no damage."""
@@ -94,16 +96,24 @@ def find_losses(
     *,
     start: int,
     known_end: int,
+    lacking: Callable[[SalvagedRun], Iterable[tuple[int, int]]] = lambda _: (),
 ) -> Iterator[ReportedOffsets]:
     """Yield the ranges of offsets from `start` to the log's end that are in no batch, in order.
 
-    A range without damage nearby has no file.
+    A range without damage nearby has no file. A foreign file stands for a part of the log that is
+    lost. So its cleaner does not explain the gaps next to its batches, nor the offsets that are
+    `lacking` in them.
     """
-    expected = start
+    expected, is_foreign = start, False
     damages = _DamageLookup(stretches)
     for run in runs:
         if run.first > expected:
-            yield damages.gap(expected, run.first)
+            why = NEXT_TO_FOREIGN if is_foreign or run.is_foreign else MISSING
+            yield damages.gap(expected, run.first, why)
+        is_foreign = run.is_foreign
+        if is_foreign:
+            for first, last in lacking(run):
+                yield ReportedOffsets(first, last, LACKING, run.file, run.position)
         if run.only is not None and run.only.offsets is not None:
             yield from _lost_inside(run.only)
         expected = max(expected, run.next_offset)
@@ -204,8 +214,8 @@ class _DamageLookup:
         self._stretches = stretches
         self._at = 0
 
-    def gap(self, first: int, end: int) -> ReportedOffsets:
-        """Return the range with the damage that explains it, if there is any."""
+    def gap(self, first: int, end: int, why: str = MISSING) -> ReportedOffsets:
+        """Return the range with the damage that explains it; `why` if there is none."""
         while self._at < len(self._stretches) and _is_before(self._stretches[self._at], first):
             self._at += 1
         for each in self._stretches[self._at :]:
@@ -215,7 +225,7 @@ class _DamageLookup:
                 return ReportedOffsets(
                     first, end - 1, each.damage.why, each.file, each.damage.position
                 )
-        return ReportedOffsets(first, end - 1, MISSING)
+        return ReportedOffsets(first, end - 1, why)
 
 
 def _is_before(stretch: DamagedOffsets, first: int) -> bool:

@@ -109,14 +109,20 @@ def read_batch(file: str, window: FileWindow, *, position: int) -> SalvagedBatch
 
 
 def wrapper_start(data: bytes | memoryview, last_offset: int) -> int:
-    """Return the lowest offset in a wrapper of old messages; its own if the inside is unreadable.
+    """Return the lowest offset in a wrapper of old messages."""
+    return min(last_offset, wrapper_offsets(data, last_offset)[0])
+
+
+def wrapper_offsets(data: bytes | memoryview, last_offset: int) -> tuple[int, int]:
+    """Return the lowest and the highest offset in a wrapper; its own if the inside is unreadable.
 
     The messages inside may have any order.
     """
     try:
-        return min(last_offset, *(each.offset for each in LegacyBatch(data).records()))
+        offsets = [each.offset for each in LegacyBatch(data).records()]
     except BadRecordsError:
-        return last_offset
+        offsets = []
+    return min(offsets, default=last_offset), max(offsets, default=last_offset)
 
 
 def without_transaction(data: bytearray) -> bytearray:

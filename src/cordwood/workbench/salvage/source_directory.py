@@ -33,7 +33,8 @@ class SideFileFacts(NamedTuple):
     """The facts in checkpoints and snapshots: log start, possible ends of the log, epochs.
 
     A cleaner has worked on the offsets below `cleaned_to`. The log has begun at `first_offset` or
-    before: an index of a segment or a leader epoch shows it.
+    before: an index of a segment or a leader epoch shows it. `has_segments`: a file has the name of
+    a segment, or of an index of one.
     """
 
     first_offset: int
@@ -42,6 +43,7 @@ class SideFileFacts(NamedTuple):
     marks: frozenset[int]
     end: int
     epochs: LeaderEpochCache
+    has_segments: bool
     notes: tuple[str, ...]
 
 
@@ -110,6 +112,7 @@ def side_file_facts(files: Files, source: str) -> SideFileFacts:
         frozenset(ends | snapshots),
         max(ends),
         epochs,
+        any(each is not None and _is_of_segment(each) for each in parsed),
         tuple(notes),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from cordwood.core.types import LeaderEpoch, Offset
+from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder
 from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds
 from cordwood.workbench.salvage.salvaged_batch import Trust
@@ -97,6 +98,41 @@ def test_batch_next_to_damage_with_an_offset_out_of_order_is_a_misfit() -> None:
     assert offsets(chain) == [(0, 3), (12, 15)]
     assert [each.offset for each in chain.misfits] == [1]
     assert [each[:2] for each in chain.damages] == [(4, 12)]
+
+
+def test_batch_behind_one_with_a_wrong_offset_is_not_renumbered() -> None:
+    lost = harmed(batch(0, codec=Codec.GZIP, value=b"v" * 99), 70, 71)
+
+    chain = chained(lost + log(1 << 50, 8), FileBounds(0, None, frozenset({12})))
+
+    assert offsets(chain) == [(8, 11)]
+    assert chain.damages[-1][:2] == (0, 8)
+
+
+def test_old_wrapper_gets_the_offset_of_its_last_message() -> None:
+    builder = LegacyBuilder(0, base_offset=4, codec=Codec.GZIP)
+    for _ in range(3):
+        builder.append(b"key", b"value", timestamp=-1)
+    whole = bytes(builder.build())
+
+    (found,) = chained(harmed(whole, 1), FileBounds(4, 7)).batches
+
+    assert (found.offset, found.last_offset, found.mended) == (4, 6, whole)
+    assert chained(whole, FileBounds(4, 7)).batches[0].is_regular
+
+
+@pytest.mark.parametrize(("given", "wrong"), (((0, 0, 2), 1), ((0, 2, 2, 3), 1), ((0, 1, 3, 3), 2)))
+def test_old_message_with_a_wrong_offset_displaces_none(given: tuple[int, ...], wrong: int) -> None:
+    messages = []
+    for offset in given:
+        builder = LegacyBuilder(1, base_offset=offset)
+        builder.append(b"key", b"value", timestamp=5)
+        messages.append(bytes(builder.build()))
+
+    chain = chained(b"".join(messages), FileBounds(0, 4 if len(given) > 3 else 3))
+
+    places = [each.header.position // len(messages[0]) for each in chain.batches]
+    assert set(range(len(given))) - set(places) == {wrong}
 
 
 def test_old_message_that_decreases_is_a_misfit() -> None:
@@ -202,6 +238,26 @@ def test_found_batch_is_doubtful_unless_its_offsets_join() -> None:
 
     assert [each.trust for each in found.batches] == [Trust.LED, Trust.FOUND, Trust.FOUND]
     assert [each.trust for each in joined.batches] == [Trust.LED, *[Trust.CONFIRMED] * 2]
+
+
+def test_end_of_another_file_confirms_no_batch() -> None:
+    bounds = FileBounds(0, 90, frozenset({16, 90}))
+
+    chain = chained(batch(0) + bytes(70) + batch(8) + batch(12), bounds)
+
+    assert [each.trust for each in chain.batches[1:]] == [Trust.FOUND] * 2
+
+
+def test_first_batch_behind_zeros_is_doubtful_unless_its_offset_joins() -> None:
+    zeroed = bytes(SIZE + 8) + batch(4)[8:] + batch(8) + batch(12)
+    right = bytes(SIZE) + batch(4) + batch(8) + batch(12)
+
+    trusts = [
+        [each.trust for each in chained(data, FileBounds(0, 16)).batches]
+        for data in (zeroed, right)
+    ]
+
+    assert trusts == [[Trust.FOUND, *[Trust.CONFIRMED] * 2], [Trust.CONFIRMED] * 3]
 
 
 def test_rebuilt_batch_displaces_no_whole_one() -> None:

@@ -10,6 +10,7 @@ from cordwood.core.errors import LogDirectoryError
 from cordwood.core.ports import Ports
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.records.legacy_builder import LegacyBuilder
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.storage.log_config import LogConfig
 from cordwood.testing.memory_files import MemoryFiles
@@ -150,6 +151,71 @@ def test_swap_file_without_its_tail_does_not_replace_what_is_behind_it() -> None
 
     assert (report.batches, report.log_end) == (3, 12)
     assert report.is_whole
+
+
+def test_records_that_the_batch_of_another_replica_lacks_are_lost() -> None:
+    contents = {ZERO: broken(batch(0)), EIGHT: batch(8), "copy.log": cleaned_batch(0)}
+
+    report = salvage(ports(directory(contents)), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(1, 3), (4, 7)]
+    assert report.gaps == ()
+
+
+def test_file_is_from_another_replica_if_an_index_is_left_of_the_segment() -> None:
+    contents = {"copy.log": cleaned_batch(0)}
+    index = {ZERO.replace("log", "index"): b""}
+
+    alone, left = (
+        salvage(ports(directory(each)), SOURCE, out="/out") for each in (contents, contents | index)
+    )
+
+    assert [[each[:2] for each in report.lost] for report in (alone, left)] == [[], [(1, 3)]]
+
+
+def test_cleaner_does_not_explain_a_gap_next_to_another_replica_s_batches() -> None:
+    beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
+    files = directory({EIGHT: batch(8), "copy.log": transactional(0, 2)}, beside=beside)
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(2, 7)]
+    assert [each[:2] for each in report.doubtful] == [(0, 1)]
+
+
+def test_cleaner_does_not_explain_the_offset_of_a_batch_that_is_out_of_order() -> None:
+    beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
+    far = marker(1 << 40)
+    files = directory({ZERO: transactional(0, 2) + far, EIGHT: batch(8)}, beside=beside)
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(2, 7)]
+    assert [each[:2] for each in report.doubtful] == [(0, 1)]
+
+
+def message(offset: int, value: bytes) -> bytes:
+    builder = LegacyBuilder(1, base_offset=offset)
+    builder.append(b"key", value, timestamp=5)
+    return bytes(builder.build())
+
+
+def test_batch_beyond_its_file_displaces_none_of_the_next_file() -> None:
+    contents = {ZERO: message(8, b"wrong"), EIGHT: message(8, b"right") + message(9, b"next")}
+    files = directory(contents)
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(0, 7)]
+    assert read_whole(files, f"/out/t-0/{EIGHT}") == contents[EIGHT]
+
+
+def test_leader_epoch_of_a_file_with_one_batch_is_corrected_by_its_neighbours() -> None:
+    contents = {f"{4 * at:020}.log": batch(4 * at, epoch=(1, 5, 2)[at]) for at in range(3)}
+
+    report = salvage(ports(directory(contents)), SOURCE, out="/out")
+
+    assert [each.why for each in report.mended] == ["repaired: leader epoch (was 5)"]
 
 
 def test_checkpoints_of_another_partition_are_not_used() -> None:

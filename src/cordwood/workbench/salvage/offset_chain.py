@@ -1,0 +1,95 @@
+"""Longest chain of batches in a file whose offsets ascend without an overlap.
+
+Of chains of the same length, the one with the most batches that join their neighbours is right: a
+batch joins the one directly before it in the file, the base offset of the file, or a known end. A
+batch with a wrong offset joins at most one of its neighbours.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple, TypeAlias
+
+#: The first and the last offset of a batch; None for one that is in no chain.
+OffsetSpan: TypeAlias = tuple[int, int]
+
+#: A batch counts more than all joints of a file.
+_BATCH: Final = 1 << 40
+_JOINT: Final = 1
+
+
+class ChainEnds(NamedTuple):
+    """The offset at which the first batch joins, and those behind the last one."""
+
+    base: int | None = None
+    ends: Collection[int] = ()
+
+
+NO_ENDS: Final = ChainEnds()
+
+
+def longest_chain(spans: Sequence[OffsetSpan | None], ends: ChainEnds = NO_ENDS) -> Collection[int]:
+    """Return the indexes of the batches in the longest chain."""
+    if not spans or _are_ascending(spans):
+        return range(len(spans))
+    best = _Scores()
+    scores = [0] * len(spans)
+    before = [-1] * len(spans)
+    for index, span in enumerate(spans):
+        if span is None:
+            continue
+        score, place = best.below(span[0])
+        last = spans[index - 1] if index else None
+        joins = span[0] == ends.base if not index else last is not None and last[1] + 1 == span[0]
+        if joins and index and scores[index - 1] + _JOINT > score:
+            score, place = scores[index - 1], index - 1
+        is_joint = joins and place == index - 1
+        scores[index], before[index] = score + _BATCH + _JOINT * is_joint, place
+        if index + 1 == len(spans) and span[1] + 1 in ends.ends:
+            scores[index] += _JOINT
+        best.add(span[1], scores[index], index)
+    return _chain_to(best.highest(), before)
+
+
+def _chain_to(place: int, before: Sequence[int]) -> set[int]:
+    found = set()
+    while place >= 0:
+        found.add(place)
+        place = before[place]
+    return found
+
+
+def _are_ascending(spans: Sequence[OffsetSpan | None]) -> bool:
+    return all(each is not None for each in spans) and all(
+        one is not None and other is not None and one[1] < other[0]
+        for one, other in pairwise(spans)
+    )
+
+
+class _Scores:
+    """The best score of a chain by its last offset; both ascend."""
+
+    def __init__(self) -> None:
+        self._lasts: list[int] = []
+        self._scores: list[int] = []
+        self._places: list[int] = []
+
+    def below(self, offset: int) -> tuple[int, int]:
+        """Return the best score of a chain that ends below an offset, and its last batch."""
+        at = bisect_left(self._lasts, offset) - 1
+        return (self._scores[at], self._places[at]) if at >= 0 else (0, -1)
+
+    def add(self, last: int, score: int, place: int) -> None:
+        """Add a chain; of two with the same score and end, the first one stays."""
+        at = bisect_right(self._lasts, last)
+        if at and self._scores[at - 1] >= score:
+            return
+        start = bisect_left(self._lasts, last)
+        stop = bisect_right(self._scores, score, lo=start)
+        self._lasts[start:stop] = [last]
+        self._scores[start:stop] = [score]
+        self._places[start:stop] = [place]
+
+    def highest(self) -> int:
+        """Return the last batch of the best chain, -1 without any."""
+        return self._places[-1] if self._places else -1
