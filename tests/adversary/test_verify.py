@@ -22,6 +22,8 @@ MAY_BE_HARMLESS = frozenset(
         "last entry of a time index gone",
         "last entry of a transaction index gone",
         "bit of a time index",
+        "bit of a transaction index",
+        "bit of an offset index",
         "transaction index gone",
         "snapshot gone",
         "start of an epoch",

@@ -4,11 +4,13 @@ A damage that `verify` does not report must be harmless by proof: the records of
 levels, lookups by time, entries of transaction indexes and epochs are those of the healthy log.
 """
 
+import struct
 from bisect import bisect_right
 from typing import NamedTuple
 
 from cordwood.core.errors import CordwoodError
 from cordwood.records.plain_decoder import PlainDecoder
+from cordwood.storage.files.header_scan import headers
 from cordwood.storage.reader.path_resolution import open_reader
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.virtual_clock import VirtualClock
@@ -24,13 +26,17 @@ COLUMNS = ("offset", "timestamp", "key", "value")
 
 
 class Meaning(NamedTuple):
-    """The rows of both isolation levels, answers by time, epochs by batch; an error instead."""
+    """The rows of both isolation levels, answers by time, epochs by batch; an error instead.
+
+    `aborts` and `lost_lookups` are what brokers find, and do not find, by their indexes.
+    """
 
     uncommitted: object = None
     committed: object = None
     times: object = None
     epochs: object = None
     aborts: object = None
+    lost_lookups: object = None
     error: str = ""
 
 
@@ -61,28 +67,51 @@ def meaning_of(directory: Directory) -> Meaning:
             _times(files),
             _epochs(files, directory),
             _aborts(files, directory),
+            _lost_lookups(directory),
         )
     except CordwoodError as error:
         return Meaning(error=str(error))
 
 
 def _aborts(files: MemoryFiles, directory: Directory) -> list[object]:
-    """Return the entries of all transaction indexes, by which brokers filter.
+    """Return what brokers filter by the transaction indexes: by entry, the batches that it hides.
 
-    Transactions that ended below the log start filter nothing.
+    The offset of the marker and the last stable offset decide how far a broker searches. An entry
+    that hides nothing has no effect.
     """
     names = sorted(name for name in directory.files if name.endswith(".txnindex"))
-    start = open_reader(files, SOURCE).log_start()
-    return [
-        entry
-        for name in names
-        for entry in _entries(directory.files[name], 34)
-        if _marker_of(entry) >= start
-    ]
+    entries = [entry for name in names for entry in _entries(directory.files[name], 34)]
+    reader = open_reader(files, SOURCE)
+    batches = [each.header for each in reader.batches(reader.log_start())]
+    found: list[object] = []
+    for entry in entries:
+        _, producer_id, first, last, stable = struct.unpack(">hqqqq", entry)
+        hidden = tuple(
+            each.base_offset
+            for each in batches
+            if each.producer_id == producer_id
+            and each.is_transactional
+            and not each.is_control
+            and first <= each.last_offset < last
+        )
+        if hidden:
+            found.append((entry[:2], producer_id, hidden, last, stable))
+    return found
 
 
-def _marker_of(entry: bytes) -> int:
-    return int.from_bytes(entry[18:26])
+def _lost_lookups(directory: Directory) -> list[int]:
+    """Return the first and last offsets of batches that a broker does not find by its index."""
+    found: list[int] = []
+    for name in sorted(name for name in directory.files if name.endswith(".index")):
+        base, log = int(name[:20]), directory.files.get(name.replace(".index", ".log"), b"")
+        batches = list(headers(lambda size, at, log=log: log[at : at + size], 0, len(log)))
+        entries = [struct.unpack(">ii", each) for each in _entries(directory.files[name], 8)]
+        for batch in batches:
+            for offset in (batch.base_offset, batch.last_offset):
+                starts = (at for relative, at in entries if base + relative <= offset)
+                if max(starts, default=0) > batch.position:
+                    found.append(offset)
+    return found
 
 
 def latest_times(directory: Directory) -> dict[str, bytes]:
