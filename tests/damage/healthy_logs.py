@@ -4,12 +4,13 @@
     old            v0 and v1 messages, and their compressed wrappers
     mixed          v0, v1 and v2 in one log, with times that go back
     transactional  committed and aborted transactions, interleaved, over three segments
+    one segment    the same in one segment, so that its index has several entries
     compacted      the same, cleaned below offset 24, and further segments after that
 
 The broker has stopped in order, so its checkpoints are next to the partition.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -95,7 +96,7 @@ def mixed() -> HealthyLog:
     return _closed("mixed", place, log)
 
 
-def transactional() -> HealthyLog:
+def transactional(name: str = "transactional", *, rolled_at: Sequence[int] = (5, 10)) -> HealthyLog:
     """Return a log of transactions: 7 aborts twice, 8 commits twice."""
     place = LogHarness()
     log = place.open(SMALL)
@@ -106,7 +107,7 @@ def transactional() -> HealthyLog:
     )
     at, sequences = 0, {7: 0, 8: 0}
     for number, (producer, step) in enumerate(story):
-        if number in (5, 10):
+        if number in rolled_at:
             log.roll()
         if isinstance(step, bool):
             follow(log, marker(is_commit=step, producer=(producer, 0), at=at))
@@ -122,7 +123,7 @@ def transactional() -> HealthyLog:
                 sequences[producer] += step
             follow(log, _v2(fields, at, count=step))
         at += int(step) or 1
-    return _closed("transactional", place, log)
+    return _closed(name, place, log)
 
 
 def compacted() -> HealthyLog:
@@ -166,6 +167,7 @@ HEALTHY: Final[dict[str, Callable[[], HealthyLog]]] = {
     },
     "mixed": mixed,
     "transactional": transactional,
+    "one segment": partial(transactional, "one segment", rolled_at=()),
     "compacted": compacted,
 }
 

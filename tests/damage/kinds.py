@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from cordwood.core.binary import crc32c
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import emptied as emptied_batch
 from cordwood.records.batch_header import BatchHeader
+from cordwood.records.record_batch import RecordBatch
 from cordwood.storage.files.header_scan import headers
 from tests.damage.healthy_logs import HEALTHY, HealthyLog, checkpoint
+from tests.unit.storage.log_samples import NOW
 
 Files: TypeAlias = dict[str, bytes]
 Change: TypeAlias = Callable[["DamagedLog"], None]
@@ -107,6 +111,24 @@ def wrong_count(count: int) -> Change:
     return change
 
 
+def wrong_max_timestamp(by: int) -> Change:
+    """Return a change of the max timestamp of a batch, with a right checksum."""
+
+    def change(log: DamagedLog) -> None:
+        batch, name = log.batches(MIDDLE)[1], log.name(MIDDLE)
+        log.put(name, batch.position + 35, struct.pack(">q", batch.max_timestamp + by))
+        _seal(log, batch)
+
+    return change
+
+
+def log_append_time(log: DamagedLog) -> None:
+    """Let a batch have LogAppendTime: its records have its max timestamp."""
+    batch, name = log.batches(MIDDLE)[1], log.name(MIDDLE)
+    log.flip(name, batch.position + 22, 0x08)
+    _seal(log, batch)
+
+
 def wrong_records(log: DamagedLog) -> None:
     """Overwrite the first record of a batch, and make its checksum right again."""
     batch, name = log.batches(MIDDLE)[1], log.name(MIDDLE)
@@ -119,6 +141,34 @@ def _seal(log: DamagedLog, batch: BatchHeader) -> None:
     name = log.name(MIDDLE)
     data = log.files[name][batch.position + 21 : batch.end]
     log.put(name, batch.position + 17, struct.pack(">I", crc32c(data)))
+
+
+def batches_in_values(log: DamagedLog) -> None:
+    """Replace a batch by one whose values are batches, and damage its header."""
+    values = []
+    for base in (1000, 1002, 1004):
+        inner = BatchBuilder(BatchFields(base_offset=base, partition_leader_epoch=1))
+        for offset in (base, base + 1):
+            inner.append(b"k", b"v", timestamp=offset)
+        values.append(bytes(inner.build()))
+    _replace_and_damage(log, values)
+
+
+def headers_in_values(log: DamagedLog) -> None:
+    """Replace a batch by one whose values are headers that claim batches, and damage its header."""
+    claim = struct.pack(">qiibI", MIDDLE + 3, 200, 1, 2, 0) + bytes(40)
+    _replace_and_damage(log, [claim * 5] * 3)
+
+
+def _replace_and_damage(log: DamagedLog, values: list[bytes]) -> None:
+    """Replace the second batch of the middle segment by one with these values, and damage it."""
+    builder = BatchBuilder(BatchFields(base_offset=MIDDLE + 3, partition_leader_epoch=1))
+    for value in values:
+        builder.append(b"backup", value, timestamp=NOW)
+    name, batch = log.name(MIDDLE), log.batches(MIDDLE)[1]
+    data = log.files[name]
+    log.files[name] = data[: batch.position] + bytes(builder.build()) + data[batch.end :]
+    log.put(name, batch.position + 8, b"\xee" * 12)
 
 
 def zeroed_batch(log: DamagedLog) -> None:
@@ -301,12 +351,24 @@ def _last_marker(log: DamagedLog, *, producer: int) -> tuple[int, BatchHeader]:
     ][-1]
 
 
-def hurt_marker(log: DamagedLog) -> None:
-    """Damage the first marker of the log, an ABORT."""
-    base, found = next(
-        (base, each) for base in log.bases() for each in log.batches(base) if each.is_control
-    )
-    log.flip(log.name(base), found.end - 3, 0x40)
+def hurt_marker(number: int) -> Change:
+    """Return a change of a marker: the first one of the log is an ABORT, the second a COMMIT."""
+
+    def change(log: DamagedLog) -> None:
+        markers = [
+            (base, each) for base in log.bases() for each in log.batches(base) if each.is_control
+        ]
+        base, found = markers[number]
+        log.flip(log.name(base), found.end - 3, 0x40)
+
+    return change
+
+
+def swapped_entries(log: DamagedLog) -> None:
+    """Exchange the first two entries of the first transaction index."""
+    name = min(name for name in log.files if name.endswith(TXNINDEX) and log.files[name])
+    data = log.files[name]
+    log.files[name] = data[34:68] + data[:34] + data[68:]
 
 
 # -- snapshots, epochs, checkpoints
@@ -316,12 +378,13 @@ def snapshot_bit(log: DamagedLog) -> None:
     log.flip(log.name(MIDDLE, SNAPSHOT), 20)
 
 
-def snapshot_field(at: int) -> Change:
-    """Return a change of a byte of a snapshot's first producer, with a right checksum."""
+def snapshot_field(at: int, masks: bytes = b"\1") -> Change:
+    """Return a change of bytes of a snapshot's first producer, with a right checksum."""
 
     def change(log: DamagedLog) -> None:
         name = log.name(log.bases()[1], SNAPSHOT)
-        log.flip(name, 10 + at)
+        for place, mask in enumerate(masks, 10 + at):
+            log.flip(name, place, mask)
         log.put(name, 2, struct.pack(">I", crc32c(log.files[name][6:])))
 
     return change
@@ -387,6 +450,25 @@ def checkpoint_from_elsewhere(log: DamagedLog) -> None:
     log.beside["cleaner-offset-checkpoint"] = checkpoint(log.bases()[-1])
 
 
+def emptied_by_a_cleaner(log: DamagedLog) -> None:
+    """Empty the last batch of producer 7, which was aborted, as a pass leaves it."""
+    base, found = [
+        (base, each)
+        for base in log.bases()
+        for each in log.batches(base)
+        if each.producer_id == 7 and not each.is_control
+    ][-1]
+    name = log.name(base)
+    data = log.files[name]
+    empty = emptied_batch(RecordBatch(data, found.position))
+    log.files[name] = data[: found.position] + bytes(empty) + data[found.end :]
+    entries = [
+        struct.pack(">ii", each.last_offset - base, each.position) for each in log.batches(base)
+    ]
+    log.files[log.name(base, INDEX)] = b"".join(entries)
+    log.beside["cleaner-offset-checkpoint"] = checkpoint(log.bases()[-1])
+
+
 # -- several directories
 
 
@@ -397,6 +479,14 @@ def sibling(name: str, files: Files) -> Change:
         log.also[name] = dict(files)
 
     return change
+
+
+def only_indexes_left(log: DamagedLog) -> None:
+    """Cut the active segment; of all witnesses of its end only its indexes are left."""
+    cut(LAST, rest=0)(log)
+    log.beside.clear()
+    for name in [name for name in log.files if name.endswith((SNAPSHOT, EPOCHS))]:
+        del log.files[name]
 
 
 def only_logs(log: DamagedLog) -> None:

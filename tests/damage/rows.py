@@ -15,12 +15,14 @@ from tests.damage.kinds import (
     TIMEINDEX,
     Kind,
     alone,
+    batches_in_values,
     beside,
     checkpoint_from_elsewhere,
     cut,
     doubled_batch,
     doubled_segment,
     emptied,
+    emptied_by_a_cleaner,
     entry_byte,
     epochs,
     false_entry,
@@ -28,12 +30,15 @@ from tests.damage.kinds import (
     garbage_behind,
     gone,
     header_field,
+    headers_in_values,
     hurt_marker,
     index_byte,
     late_time,
+    log_append_time,
     lost_entries,
     lost_last_entries,
     nothing,
+    only_indexes_left,
     only_logs,
     preallocated,
     removed,
@@ -45,13 +50,16 @@ from tests.damage.kinds import (
     snapshot_field,
     snapshot_of_the_future,
     swapped_batches,
+    swapped_entries,
     swapped_indexes,
     unclean,
     value_bit,
     wrong_count,
+    wrong_max_timestamp,
     wrong_records,
     zeroed_batch,
 )
+from tests.unit.workbench.metadata_samples import metadata_batch, topic
 
 
 def kinds() -> Iterator[Kind]:
@@ -80,6 +88,12 @@ def _log_kinds() -> Iterator[Kind]:
         yield Kind("record count too large, with a right checksum", name, wrong_count(7))
         yield Kind("record count too small, with a right checksum", name, wrong_count(2))
         yield Kind("unreadable records, with a right checksum", name, wrong_records)
+        for title, by in (("low", -5), ("high", 3_600_000)):
+            wrong_time = f"max timestamp of a batch too {title}, with a right checksum"
+            yield Kind(wrong_time, name, wrong_max_timestamp(by))
+    values = "header of a batch damaged, and its values are"
+    yield Kind(f"{values} batches", v2, batches_in_values)
+    yield Kind(f"{values} headers that claim batches", v2, headers_in_values)
     yield Kind("a batch of zeros", v2, zeroed_batch)
     yield Kind("garbage behind a closed segment", v2, garbage_behind(MIDDLE))
     yield Kind("garbage behind the active segment", v2, garbage_behind(LAST))
@@ -89,6 +103,8 @@ def _log_kinds() -> Iterator[Kind]:
     yield Kind("active segment cut within a batch, clean stop", v2, cut(LAST, rest=70))
     yield Kind("active segment cut between batches, clean stop", v2, cut(LAST, rest=0))
     yield Kind("active segment cut between batches, copied alone", v2, alone(cut(LAST, rest=0)))
+    yield Kind("active segment cut, only its indexes show it", v2, only_indexes_left)
+    yield Kind("active segment's .log gone, copied alone", v2, alone(removed(LAST, LOG)))
     yield Kind("two batches exchanged", v2, swapped_batches)
     yield Kind("a batch twice", v2, doubled_batch)
     yield Kind("a segment twice, under another name", v2, doubled_segment)
@@ -128,13 +144,19 @@ def _transaction_kinds() -> Iterator[Kind]:
         yield Kind("producer of an entry: a bit", name, entry_byte(9))
         yield Kind("version of an entry, first byte", name, entry_byte(0))
         yield Kind("version of an entry, second byte", name, entry_byte(1))
-        yield Kind("an ABORT marker damaged", name, hurt_marker)
+        yield Kind("an ABORT marker damaged", name, hurt_marker(0))
+        yield Kind("a COMMIT marker damaged", name, hurt_marker(1))
+    yield Kind("transaction index out of order", "one segment", swapped_entries)
 
 
 def _fact_kinds() -> Iterator[Kind]:
     v2 = "v2 none"
     yield Kind("snapshot: a bit", v2, snapshot_bit)
     yield Kind("snapshot: another sequence, right checksum", v2, snapshot_field(13))
+    yield Kind("snapshot: another producer epoch, right checksum", v2, snapshot_field(9))
+    yield Kind("snapshot: another last offset, right checksum", v2, snapshot_field(21))
+    yield Kind("snapshot: another offset delta, right checksum", v2, snapshot_field(25))
+    yield Kind("snapshot: a false open transaction", v2, snapshot_field(38, b"\xff" * 8))
     yield Kind("snapshot gone", v2, removed(MIDDLE, SNAPSHOT))
     yield Kind("snapshot beyond the end", v2, snapshot_of_the_future)
     yield Kind("epoch begins too early", v2, epochs((0, 0), (1, 9), (2, 12)))
@@ -169,6 +191,9 @@ def _directory_kinds() -> Iterator[Kind]:
     v2, empty = "v2 none", {f"{0:020}.log": b""}
     other = {**empty, "partition.metadata": b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAFw"}
     yield Kind("another partition with another topic id", v2, sibling("t-1", other))
+    metadata = {f"{0:020}.log": metadata_batch(topic("t"))}
+    another = "another topic id than the metadata of the cluster"
+    yield Kind(another, v2, sibling("__cluster_metadata-0", metadata))
     for title, path in (
         ("another partition without a topic id", "t-1"),
         ("a stray directory", f"t-0.{'0' * 32}-stray"),
@@ -192,6 +217,8 @@ def _oddities() -> Iterator[Kind]:
             v2,
             file("partition.metadata", b"version: 4\ntopic_id: ZGFtYWdlZCB0b3BpYyBpZA"),
         ),
+        ("a batch with LogAppendTime", v2, log_append_time),
+        ("a batch that a cleaner has emptied", "compacted", emptied_by_a_cleaner),
         ("epoch file gone", v2, gone(EPOCHS)),
         ("epoch without records at the end", v2, epochs((0, 0), (1, 9), (2, 18), (3, 27))),
         ("copied without the log directory's files", v2, alone(nothing)),
