@@ -15,15 +15,18 @@ _FIRST_IDS = {"plain": 0, "idempotent": 100, "transactional": 200}
 class LogHistory:
     """The batches of a log, written one after the other; `features` are words for what it has."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, *, is_plain: bool = False) -> None:
+        """Begin a log; a plain one has neither producers nor headers."""
         self._chance = chance
+        self._is_plain = is_plain
         self._offset = chance.choice((0, 0, 0, 1000, 1 << 33))
         self._epoch = 0
         self._clock = START_MS
         self._plan: list[PlannedBatch] = []
         self._sequences: Counter[int] = Counter()
         self._open: dict[int, list[PlannedBatch]] = {}
-        self._kinds = KINDS if chance.random() < 0.7 else KINDS[:2]
+        kinds = KINDS if chance.random() < 0.7 else KINDS[:2]
+        self._kinds: tuple[str, ...] = KINDS[:1] if is_plain else kinds
         self._producers = range(chance.randint(1, 3))
         self.features: set[str] = set()
 
@@ -101,7 +104,7 @@ class LogHistory:
         chance, found = self._chance, []
         for _ in range(chance.choice((1, 1, 2, 3, 5, 8))):
             self._clock += chance.randint(0, 9)
-            has_headers = magic == 2 and chance.random() < 0.2
+            has_headers = magic == 2 and chance.random() < 0.2 and not self._is_plain
             found.append(
                 RecordContent(
                     self._offset,

@@ -132,10 +132,10 @@ class RandomLog:
         return _directory_of(self.seed, self.plan, chance, set(self.features))
 
 
-def random_log(seed: int) -> RandomLog:
-    """Return the log of a seed."""
+def random_log(seed: int, *, is_plain: bool = False) -> RandomLog:
+    """Return the log of a seed; a plain one has neither producers nor headers."""
     chance = random.Random(f"log {seed}")
-    history = LogHistory(chance)
+    history = LogHistory(chance, is_plain=is_plain)
     return _directory_of(seed, history.written(), chance, history.features)
 
 

@@ -2,8 +2,8 @@
 
     salvage    a new directory, of a copy with damage
     compact    the same directory, after a pass by random options
-    convert    a new directory, with another codec; v1 has no producers and no headers, so the
-               conversion of these logs to it is rejected
+    convert    a new directory, in another format or with another codec; v1 has no producers and
+               no headers, so a log without them is converted to it
     reindex    the same directory, after damage next to the log
 
 The rarest kinds of damage, formats and codecs come first, so few logs have all of them.
@@ -97,7 +97,7 @@ class ToolRuns:
 
     def _converted(self, seed: int) -> ToolResult:
         for magic, codec in sorted(FORMATS, key=lambda each: self.counts[format_words(*each)]):
-            log = random_log(seed)
+            log = random_log(seed, is_plain=magic == 1)
             files = files_of(log.files, log.beside)
             options = ConvertOptions(magic, codec)
             try:
