@@ -6,10 +6,15 @@ from pathlib import Path
 import pytest
 import typer
 
+from cordwood.cli import compact_run
 from cordwood.cli.compact_run import ReportOutput, compact
 from cordwood.cli.exit_codes import INTERRUPTED
 from cordwood.compaction.cleaning_job import CleaningFailedError
+from cordwood.compaction.engine.engine import Engine
+from cordwood.compaction.kernels import PAYS_FROM
 from cordwood.core.system import SystemFiles
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.compression import Codec
 from cordwood.workbench.compact import CompactOrder, CompactReport, CompactTarget
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.unit.compaction.compaction_samples import batch
@@ -97,3 +102,29 @@ def test_failed_partition_does_not_stop_the_next(
     assert exited.value.exit_code == 1
     assert result.err.startswith(f"cordwood: {tmp_path}/t-0")
     assert result.out.startswith(f"{tmp_path}/t-1: offsets 0 to 1")
+
+
+class PassStartedError(Exception):
+    """The command has chosen the engine of its passes."""
+
+
+def refuse(size: int) -> Engine:
+    raise PassStartedError(size)
+
+
+def test_engine_of_small_compressed_files_is_that_of_their_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = place(tmp_path, "t-0")
+    builder = BatchBuilder(BatchFields(base_offset=1, codec=Codec.ZSTD))
+    for _ in range(PAYS_FROM // 64):
+        builder.append(b"key", b"value", timestamp=0)
+    log = tmp_path / "t-0" / f"{1:020}.log"
+    log.write_bytes(builder.build())
+    monkeypatch.setattr(compact_run, "engine", refuse)
+
+    with pytest.raises(PassStartedError) as started:
+        compact(FILES, [target], order=CompactOrder(), output=ReportOutput(), is_dry_run=False)
+
+    assert log.stat().st_size < PAYS_FROM // 10
+    assert started.value.args[0] >= PAYS_FROM

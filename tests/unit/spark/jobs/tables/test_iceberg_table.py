@@ -13,9 +13,10 @@ from pyiceberg.table import Table
 
 from cordwood.core.errors import SettingError, TableError
 from cordwood.core.system import SystemFiles
-from cordwood.spark.jobs.tables.export_table import TableAddress
+from cordwood.core.types import PartitionId, TopicPartition
+from cordwood.spark.jobs.tables.export_table import TableAddress, TableCommit
 from cordwood.spark.jobs.tables.iceberg_table import IcebergTable, open_catalog
-from cordwood.spark.jobs.tables.table_ledger import ExportedOffsets
+from cordwood.spark.jobs.tables.table_ledger import CommitRange, ExportedOffsets, format_state
 from tests.unit.spark.jobs.export_samples import ORDERS, add, layout, split, write_log, written
 from tests.unit.storage.segment_samples import marker, produced
 
@@ -283,3 +284,26 @@ def test_table_of_an_export_without_commits_stays_usable(
     _loaded(tmp_path).append(_loaded(tmp_path).scan().to_arrow())
 
     assert add(table, logs, (0, 5)).exported == {ORDERS: ExportedOffsets(0, 5, 5)}
+
+
+def _commit_all_partitions(table: IcebergTable, start: int) -> int:
+    """Commit a range of each of 1,000 partitions; return the size of the state."""
+    ranges = [
+        CommitRange(TopicPartition(ORDERS.topic, PartitionId(number)), start, start + 10**9)
+        for number in range(1000)
+    ]
+    return len(format_state(table.commit(TableCommit((), tuple(ranges)), layout())))
+
+
+def test_metadata_have_the_states_of_the_snapshots_that_are_left(
+    table: IcebergTable, tmp_path: Path
+) -> None:
+    state = max(_commit_all_partitions(table, number * 10**9) for number in range(4))
+    whole = len(_loaded(tmp_path).metadata.model_dump_json())
+
+    _expire_all(tmp_path)
+
+    left = len(_loaded(tmp_path).metadata.model_dump_json())
+    assert state < 60_000
+    assert whole - left > 3 * state * 9 // 10
+    assert left < 4 * state

@@ -159,3 +159,15 @@ def test_ranges_of_a_commit_are_read_back() -> None:
     assert parse_ranges(text, table=TABLE) == ranges
     with pytest.raises(TableError, match=r"cordwood.ranges cannot be read"):
         parse_ranges("[]", table=TABLE)
+
+
+def test_state_of_1000_partitions_is_75_kb_at_most() -> None:
+    """Each snapshot of an Iceberg table has it."""
+    partitions = [TopicPartition(ORDERS.topic, PartitionId(number)) for number in range(1000)]
+    ranges = [CommitRange(each, 0, 10**12, records=10**12) for each in partitions]
+    state = add_leader_epochs(_after(*ranges), dict.fromkeys(partitions, 100))
+
+    text = format_state(state)
+
+    assert len(text) <= 75_000
+    assert parse_state(text, table=TABLE) == state
