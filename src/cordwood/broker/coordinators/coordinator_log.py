@@ -79,13 +79,13 @@ class CoordinatorLog:
         producer: TransactionalProducer | None = None,
         batch: bytearray | None = None,
     ) -> Pending[int]:
+        guard = None
+        if producer is not None:  # also an append that is rejected takes it
+            guard, self.guard = self.guard, None
         leader = self._partition.leader(self._leader_epoch)
         if batch is None:
             batch = self.encode(records, producer=producer)
         _ensure_fits(batch, leader.log.config)
-        guard = None
-        if producer is not None:
-            guard, self.guard = self.guard, None
         context = AppendContext(AppendOrigin.COORDINATOR, guard)
         return base_offset(leader.append(memoryview(batch), AppendRequest(context=context)))
 
@@ -119,6 +119,7 @@ class CoordinatorLog:
         return append_marker(self._partition, marker, leader_epoch=self._leader_epoch)
 
     def load(self) -> AsyncIterator[memoryview]:
+        self.guard = None  # of an append that the shard before has not made
         return partition_loader.load(self._partition, self._leader_epoch, worker=self._ports.worker)
 
 

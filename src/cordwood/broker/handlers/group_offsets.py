@@ -156,8 +156,9 @@ async def _committed_in_transaction(
         def commit(  # tidy: allow[positional] as ShardMethod
             shard: GroupShard, ticket: Ticket, now_ms: int
         ) -> Outcome:
-            log.guard = guard
-            return shard.txn_offset_commit(request, client, ticket=ticket, now_ms=now_ms)
+            outcome = shard.txn_offset_commit(request, client, ticket=ticket, now_ms=now_ms)
+            log.guard = guard if outcome.records else None
+            return outcome
 
         return await groups.runtime.call(partition, commit, answer=TxnOffsetCommitResponse)
     except KafkaError as error:
@@ -236,7 +237,7 @@ async def _fetch_group(
 ) -> OffsetFetchResponseGroup:
     """Return the offsets of one group; those of many partitions in several turns."""
     if group.topics is None:
-        wanted = _all_topics(broker, group.group_id)
+        wanted = await _all_topics(broker, group.group_id)
     else:
         wanted = group.topics = _distinct_fetched(group.topics)
     if are_few(wanted, _FETCHED):
@@ -280,11 +281,11 @@ def _distinct_fetched(topics: Iterable[OffsetFetchRequestTopic]) -> list[OffsetF
     return [*found.values()]
 
 
-def _all_topics(broker: BrokerServices, group_id: str) -> list[OffsetFetchRequestTopic]:
+async def _all_topics(broker: BrokerServices, group_id: str) -> list[OffsetFetchRequestTopic]:
     """Return the topics that null topics stand for, at this moment."""
     groups = broker.coordinators.groups
-    committed = groups.runtime.read(
-        groups.partition_of(group_id), lambda shard, _: shard.committed_partitions(group_id)
+    committed = await groups.runtime.read(
+        groups.partition_of(group_id), lambda shard: shard.committed_partitions(group_id)
     )
     return [
         OffsetFetchRequestTopic(name=name, partition_indexes=numbers)

@@ -16,6 +16,7 @@ from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.authorized_operations import OF_GROUP
+from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.groups.group_registry import GroupFilter, GroupPage
 from cordwood.core.errors import (
     CoordinatorLoadInProgressError,
@@ -211,7 +212,7 @@ async def list_groups(
     listed = ListGroupsResponse(error_code=0, groups=[])
     async for partition in turns.of([*runtime.partitions()]):
         try:
-            group_ids = runtime.read(partition, lambda shard, _: shard.group_ids())
+            group_ids = await runtime.read(partition, GroupShard.group_ids)
             async for part in turns.of(_parts(group_ids, MOST_LISTED)):
                 page = GroupPage(filters, part)
                 listed.groups += await _listed(broker, context, request, (partition, page))

@@ -16,6 +16,7 @@ from cordwood.broker.services import BrokerServices
 from cordwood.coordination.groups.consumer.topics.topic_pattern import TopicPattern
 from cordwood.coordination.ports import TransactionMarker
 from cordwood.coordination.transactions.transaction_listing import ListFilters, TransactionPage
+from cordwood.coordination.transactions.transaction_shard import TransactionShard
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Pending
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -154,7 +155,7 @@ async def list_transactions(
             transaction_states=[],
         )
         async for partition in turns.of([*runtime.partitions()]):
-            ids = runtime.read(partition, lambda shard, _: shard.transactional_ids())
+            ids = await runtime.read(partition, TransactionShard.transactional_ids)
             async for at in turns.of(range(0, len(ids), MOST_LISTED)):
                 page = TransactionPage(filters, ids[at : at + MOST_LISTED])
                 listed.transaction_states += await _listed(

@@ -141,9 +141,21 @@ class CoordinatorRuntime(Generic[S]):
         """Run a method on the shard of a partition; return the future of its answer."""
         return self._context(partition).require_active().begin(method)[1]
 
-    def read(self, partition: int, look: Callable[[S, int], T]) -> T:
-        """Return what `look` finds in the shard of a partition, which it does not change."""
-        return look(self._context(partition).require_active().shard, self.ports.clock.now_ms())
+    async def read(self, partition: int, look: Callable[[S], T]) -> T:
+        """Return what `look` finds in the shard of a partition, which it does not change.
+
+        It runs as an event: within a long one, a group that changes its protocol is in none.
+        """
+        found = list[T]()
+
+        def event(  # tidy: allow[positional] as ShardMethod
+            shard: S, ticket: Ticket, _: int
+        ) -> Outcome:
+            found.append(look(shard))
+            return Outcome.answer(ticket, Response())
+
+        await self.call(partition, event, answer=Response)
+        return found[0]
 
     def ensure_active(self, partition: int) -> None:
         """Raise the error of a request to a partition that does not serve."""

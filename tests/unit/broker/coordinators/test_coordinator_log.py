@@ -92,6 +92,25 @@ def test_transactional_append_needs_the_guard_of_its_verification_once() -> None
     assert log.start_verification(PRODUCER, supports_epoch_bump=False) is None
 
 
+def test_append_that_is_rejected_leaves_no_guard_to_the_next_one() -> None:
+    log = log_of(hosted(LogConfig(max_message_bytes=100)), 3)
+    log.guard = log.start_verification(PRODUCER, supports_epoch_bump=False)
+
+    with pytest.raises(MessageTooLargeError):
+        log.append([group_record("g" * 200)], producer=PRODUCER)
+
+    assert log.guard is None
+
+
+def test_load_forgets_the_guard_of_an_append_that_was_never_made() -> None:
+    log = log_of(hosted(), 3)
+    log.guard = log.start_verification(PRODUCER, supports_epoch_bump=False)
+
+    log.load()
+
+    assert log.guard is None
+
+
 def test_marker_ends_the_transaction_and_is_strict_in_transactions_v2() -> None:
     log = log_of(hosted(), 3)
     log.guard = log.start_verification(PRODUCER, supports_epoch_bump=True)

@@ -5,8 +5,10 @@ import asyncio
 import pytest
 
 from cordwood.broker.handlers import groups
+from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.groups.classic.classic_group import ClassicGroup
 from cordwood.coordination.groups.group_registry import GroupPage, GroupRegistry
+from cordwood.coordination.outcome import Outcome
 from cordwood.core.errors import KafkaStorageError
 from cordwood.protocol.messages.delete_groups import DeleteGroupsRequest
 from cordwood.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -23,8 +25,11 @@ from cordwood.protocol.messages.sync_group import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
+from cordwood.testing.inline_worker import InlineWorker
 from tests.unit.broker.broker_samples import BrokerHarness, run, turns
 from tests.unit.broker.coordinators.coordinator_samples import coordinating, locate
+from tests.unit.coordination.runtime.runtime_samples import group_record
+from tests.unit.storage.manager_samples import HeldWorker
 
 
 class MemberOf:
@@ -311,3 +316,32 @@ def test_group_that_is_named_twice_is_described_once() -> None:
             return [each.group_id for each in answer.groups]
 
     assert run(scene()) == ["g", "h"]
+
+
+def convert(shard: GroupShard, *_: int) -> Outcome:
+    """Take a group out of the shard until the record of its conversion is replayed."""
+    shard.groups.remove(shard.groups.get("g"))
+    return Outcome(rest=lambda: Outcome(records=[group_record("g")]))
+
+
+def test_group_that_a_long_event_converts_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> list[str]:
+        async with coordinating(offsets_topic_num_partitions="1") as harness:
+            await locate(harness)
+            runtime, worker = harness.broker.coordinators.groups.runtime, HeldWorker()
+            (shard,) = runtime.shards()
+            shard.groups.put(ClassicGroup("g"))
+            with monkeypatch.context() as held:
+                held.setattr(
+                    InlineWorker, "submit", lambda _, *call, **lane: worker.submit(*call, **lane)
+                )
+                runtime.begin(0, convert)
+                request = ListGroupsRequest()
+                listing = asyncio.ensure_future(
+                    groups.list_groups(harness.broker, harness.context(5), request)
+                )
+                await turns(5)
+            worker.go_on()
+            return [each.group_id for each in (await listing).groups]
+
+    assert run(scene()) == ["g"]

@@ -5,6 +5,7 @@ import pytest
 from cordwood.broker.handlers.group_offsets import offset_fetch
 from cordwood.broker.handlers.transactions import add_partitions_to_txn
 from cordwood.broker.loop_turns import TurnQueue
+from cordwood.core.errors import OffsetMetadataTooLargeError
 from cordwood.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -143,6 +144,18 @@ def test_offsets_without_an_addition_are_rejected() -> None:
             return [await producer.commit_offset(7, version=each) for each in (4, 3)]
 
     assert run(scene()) == [120, 48]
+
+
+def test_offsets_without_a_record_leave_no_guard_to_another_append() -> None:
+    async def scene() -> tuple[int, object]:
+        async with coordinating() as harness:
+            producer = await begun(harness)
+            code = await producer.commit_offset(7, version=5, metadata="m" * 4_097)
+            coordinators = harness.broker.coordinators
+            log = coordinators.group_log(coordinators.groups.partition_of("g"))
+            return code, log.guard
+
+    assert run(scene()) == (OffsetMetadataTooLargeError.code, None)
 
 
 def test_offsets_in_a_transaction_survive_a_restart_of_both_coordinators() -> None:

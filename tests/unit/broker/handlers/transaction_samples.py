@@ -102,10 +102,10 @@ class TransactionalProducerOf:
         answer = await add_offsets_to_txn(self.harness.broker, self.harness.context(4), request)
         return answer.error_code
 
-    async def commit_offset(self, offset: int, *, version: int) -> int:
+    async def commit_offset(self, offset: int, *, version: int, metadata: str = "") -> int:
         """Commit an offset of the group `g` in the transaction."""
         partition = TxnOffsetCommitRequestPartition(
-            partition_index=0, committed_offset=offset, committed_metadata=""
+            partition_index=0, committed_offset=offset, committed_metadata=metadata
         )
         request = TxnOffsetCommitRequest(
             transactional_id=self.key or "",

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from cordwood.broker.network.stop_signal import StopSignal
+from cordwood.coordination.outcome import Outcome
 from cordwood.coordination.ports import TransactionMarker
 from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
 from cordwood.coordination.runtime.pending_result import result_of
+from cordwood.coordination.runtime.runtime_ports import TURN_MS
 from cordwood.coordination.topic_view import Topics
 from cordwood.core.errors import (
     CoordinatorLoadInProgressError,
@@ -253,6 +255,28 @@ def test_request_whose_client_has_gone_does_not_wait() -> None:
         return await error_of(task)
 
     assert run(scene()) is CoordinatorNotAvailableError
+
+
+def test_read_does_not_see_the_middle_of_a_long_event() -> None:
+    async def scene() -> set[tuple[str, ...]]:
+        harness = RuntimeHarness()
+        call_soon = asyncio.get_running_loop().call_soon
+        harness.runtime = CoordinatorRuntime(
+            harness.kind, replace(harness.ports, call_soon=call_soon)
+        )
+        shard = await harness.elect()
+        harness.shard_time_ms = TURN_MS
+        records = [group_record(each) for each in "ghi"]
+        harness.runtime.begin(0, lambda *_: Outcome(rest=lambda: Outcome(records=records)))
+        reads = []
+        while len(shard.groups) < len(records):
+            read = harness.runtime.read(0, lambda shard: (*shard.groups,))
+            reads.append(asyncio.ensure_future(read))
+            await turns(1)
+        assert len(reads) > 1
+        return {*await asyncio.gather(*reads)}
+
+    assert run(scene()) == {("g", "h", "i")}
 
 
 def test_marker_is_written_and_applied() -> None:
