@@ -22,6 +22,7 @@ from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.outcome import Outcome, Ticket, TransactionalProducer
 from cordwood.coordination.ports import InternalLog, TransactionMarker
+from cordwood.coordination.runtime.completion_waits import CompletionWaits
 from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.group_runtime import GroupRuntime
@@ -186,13 +187,15 @@ class Incarnation:
         self.groups = GroupRuntime(
             ShardKind(OFFSETS_TOPIC, GROUP_RECORDS, broker.make_group_shard), ports
         )
+        completions = CompletionWaits(ports)
         self.transactions = TransactionRuntime(
             ShardKind("__transaction_state", TRANSACTION_RECORDS, broker.make_transaction_shard),
             ports,
             markers=self,
             next_producer_id=broker.next_producer_id,
+            completions=completions,
         )
-        self.verifier = _verifier(self.transactions, ports)
+        self.verifier = _verifier(self.transactions, ports, completions)
         self.groups.update_topics(broker.topics)
         self.lead_groups()
         self.lead_transactions()
@@ -336,13 +339,16 @@ def _ports(world: World) -> RuntimePorts:
 
 
 def _verifier(
-    transactions: CoordinatorRuntime[TransactionShard], ports: RuntimePorts
+    transactions: CoordinatorRuntime[TransactionShard],
+    ports: RuntimePorts,
+    completions: CompletionWaits,
 ) -> TransactionVerifier:
     """Return a verifier, with the few methods that it calls: the rest needs a whole broker."""
     return TransactionVerifier(
         cast("TopicCoordinator[TransactionShard]", _AllKeys(transactions)),
         cast("BrokerConfigs", _Configs()),
         ports,
+        completions=completions,
     )
 
 

@@ -33,6 +33,7 @@ from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.groups.consumer.consumer_group_configs import ConsumerGroupConfigs
 from cordwood.coordination.ports import InternalLog
+from cordwood.coordination.runtime.completion_waits import CompletionWaits
 from cordwood.coordination.runtime.group_runtime import GroupRuntime
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
 from cordwood.coordination.runtime.transaction_runtime import TransactionRuntime
@@ -74,8 +75,9 @@ class Coordinators:
         self.markers: Final = LocalMarkerSender(
             parts.partitions, parts.metadata, parts.turns, self.groups.runtime.end_transaction
         )
-        self.transactions: Final = _transactions(parts, ports, self.markers)
-        self.verifier: Final = TransactionVerifier(self.transactions, parts.configs, ports)
+        transactions, verifier = _transactions(parts, ports, self.markers)
+        self.transactions: Final = transactions
+        self.verifier: Final = verifier
         self._group_elections = CoordinatorElections(
             OFFSETS_TOPIC,
             self.groups.runtime,
@@ -165,18 +167,26 @@ def _groups(
 
 def _transactions(
     parts: CoordinatorParts, ports: RuntimePorts, markers: LocalMarkerSender
-) -> TopicCoordinator[TransactionShard]:
+) -> tuple[TopicCoordinator[TransactionShard], TransactionVerifier]:
+    """Return the coordinator, and the verifier that waits for its completed transactions."""
     kind = ShardKind(TRANSACTIONS_TOPIC, TRANSACTION_RECORDS, partial(_transaction_shard, parts))
+    completions = CompletionWaits(ports)
     runtime = TransactionRuntime(
-        kind, ports, markers=markers, next_producer_id=parts.producer_ids.next
+        kind,
+        ports,
+        markers=markers,
+        next_producer_id=parts.producer_ids.next,
+        completions=completions,
     )
-    return TopicCoordinator(
+    coordinator = TopicCoordinator(
         TRANSACTIONS_TOPIC,
         "transaction.state.log.num.partitions",
         runtime,
         metadata=parts.metadata,
         configs=parts.configs,
     )
+    verifier = TransactionVerifier(coordinator, parts.configs, ports, completions=completions)
+    return coordinator, verifier
 
 
 def _group_shard(

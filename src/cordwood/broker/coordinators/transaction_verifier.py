@@ -7,7 +7,9 @@ Kafka: `AddPartitionsToTxnManager`, `ReplicaManager.maybeSendPartitionsToTransac
 
 A partition in which the transaction of the producer is open needs neither. CONCURRENT_TRANSACTIONS
 of a Produce request is retried for a short time: the markers of the last transaction are on their
-way. Kafka holds at most one such request per transactional id; here each is handled at once.
+way. The retry comes after a backoff, as in Kafka, or when the coordinator of this broker completes
+the transaction. Kafka holds at most one such request per transactional id; here each is handled at
+once.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,6 +21,7 @@ from cordwood.broker.coordinators.topic_coordinator import TopicCoordinator
 from cordwood.broker.partitions.partition import Partition
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.outcome import TransactionalProducer
+from cordwood.coordination.runtime.completion_waits import CompletionWaits
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts
 from cordwood.coordination.transactions.transaction_shard import TransactionShard
 from cordwood.coordination.transactions.verification_answers import (
@@ -68,10 +71,13 @@ class TransactionVerifier:
         transactions: TopicCoordinator[TransactionShard],
         configs: BrokerConfigs,
         ports: RuntimePorts,
+        *,
+        completions: CompletionWaits,
     ) -> None:
         self._transactions = transactions
         self._configs = configs
         self._ports = ports
+        self._completions = completions
 
     # -- Produce
 
@@ -139,7 +145,7 @@ class TransactionVerifier:
                 for each in errors.values()
             ):
                 return errors
-            await self._ports.pause(backoff_ms)
+            await self._completions.wait(transaction.transactional_id, backoff_ms)
 
     # -- TxnOffsetCommit
 

@@ -16,6 +16,7 @@ from typing import Final
 from cordwood.coordination.outcome import Outcome
 from cordwood.coordination.ports import MarkerSender
 from cordwood.coordination.runtime.active_shard import ActiveShard
+from cordwood.coordination.runtime.completion_waits import CompletionWaits
 from cordwood.coordination.runtime.coordinator_context import CoordinatorContext
 from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
@@ -42,7 +43,10 @@ _GIVEN_UP: Final = (InvalidProducerEpochError, TransactionCoordinatorFencedError
 
 
 class TransactionRuntime(CoordinatorRuntime[TransactionShard]):
-    """The transaction coordinators of this broker; `next_producer_id` allocates an id."""
+    """The transaction coordinators of this broker.
+
+    `next_producer_id` allocates an id. `completions` is notified of each completed transaction.
+    """
 
     def __init__(
         self,
@@ -51,8 +55,10 @@ class TransactionRuntime(CoordinatorRuntime[TransactionShard]):
         *,
         markers: MarkerSender,
         next_producer_id: Callable[[], Awaitable[int]],
+        completions: CompletionWaits,
     ) -> None:
         super().__init__(kind, ports)
+        self._completions = completions
         self._markers = markers
         self._next_producer_id = next_producer_id
 
@@ -98,6 +104,7 @@ class TransactionRuntime(CoordinatorRuntime[TransactionShard]):
                 completion.transactional_id, completion.marker, now_ms=now_ms
             )
         )
+        self._completions.wake(completion.transactional_id)
 
 
 def _is_given_up(errors: Mapping[TopicPartition, KafkaError]) -> bool:

@@ -1,7 +1,12 @@
 """Tests of markers for the partitions of this broker."""
 
+import pytest
+
+from cordwood.broker.coordinators.marker_sender import FEW, LocalMarkerSender
+from cordwood.broker.loop_turns import FIRST_TURNS_MS, TurnQueue
 from cordwood.coordination.ports import TransactionMarker
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.broker_samples import run
 from tests.unit.broker.coordinators.coordinator_samples import coordinating, locate
 
@@ -26,6 +31,40 @@ def test_marker_is_written_into_data_and_offsets_partitions() -> None:
     found = run(errors_of(named("orders"), named("orders", 1), named("__consumer_offsets", 2)))
 
     assert found == {}
+
+
+class BusyTurns(TurnQueue):
+    """Turns of a loop whose present one has no time left; `taken` are the next ones."""
+
+    def __init__(self) -> None:
+        clock = VirtualClock()
+        super().__init__(clock)
+        self.taken = 0
+        self.end_of_first_turn()
+        clock.advance(ms=FIRST_TURNS_MS)
+
+    async def next_turn(self) -> None:
+        self.taken += 1
+        await super().next_turn()
+
+
+@pytest.mark.parametrize(("groups", "taken"), ((FEW - 2, 0), (FEW - 1, 1)))
+def test_few_partitions_wait_for_no_turn_of_a_busy_loop(groups: int, taken: int) -> None:
+    """The next transaction of the producer had to wait for the turns of all others."""
+
+    async def scene() -> tuple[int, int]:
+        async with coordinating() as harness:
+            await locate(harness)
+            offsets = [named("__consumer_offsets", each) for each in range(groups)]
+            marker = MARKER._replace(
+                partitions=frozenset({named("orders"), named("orders", 1), *offsets})
+            )
+            busy, broker = BusyTurns(), harness.broker
+            end_in_groups = broker.coordinators.groups.runtime.end_transaction
+            sender = LocalMarkerSender(broker.partitions, broker.metadata, busy, end_in_groups)
+            return len(await sender.send(marker)), busy.taken
+
+    assert run(scene()) == (0, taken)
 
 
 def test_partition_of_a_missing_topic_needs_no_marker() -> None:

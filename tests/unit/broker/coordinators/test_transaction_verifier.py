@@ -5,6 +5,9 @@ import asyncio
 import pytest
 
 from cordwood.broker.coordinators.transaction_verifier import TransactionalBatch, Verified
+from cordwood.coordination.runtime.transaction_runtime import (
+    FIRST_BACKOFF_MS as MARKER_BACKOFF_MS,
+)
 from cordwood.core.errors import InvalidProducerIdMappingError, KafkaError
 from cordwood.records.batch_header import BatchHeader, read_header
 from cordwood.storage.producers.verification_guard import VerificationGuard
@@ -103,6 +106,22 @@ def test_transaction_whose_markers_are_on_their_way_is_asked_for_again() -> None
             await turns(20)
             harness.time.advance(ms=20)
             await turns(20)
+            return waits, codes(await asking)
+
+    assert run(scene()) == (True, [0])
+
+
+def test_transaction_is_asked_for_again_as_soon_as_its_markers_are_written() -> None:
+    async def scene() -> tuple[bool, list[int]]:
+        given = {"add_partitions_to_txn_retry_backoff_ms": "100"}
+        async with coordinating(**given) as harness:
+            producer = await busy(harness)
+            asking = asyncio.ensure_future(verify(harness, header(producer.id, producer.epoch)))
+            await turns(20)
+            waits = not asking.done()
+            harness.time.advance(ms=MARKER_BACKOFF_MS)
+            await turns(20)
+            assert asking.done()
             return waits, codes(await asking)
 
     assert run(scene()) == (True, [0])

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.ports import TransactionMarker
+from cordwood.coordination.runtime.completion_waits import CompletionWaits
 from cordwood.coordination.runtime.runtime_ports import ShardKind
 from cordwood.coordination.runtime.transaction_runtime import TransactionRuntime
 from cordwood.coordination.transactions.transaction_shard import TransactionShard
@@ -57,8 +58,13 @@ class TransactionHarness:
         self.id_error: KafkaError | None = None
         self.shards = list[TransactionShard]()
         kind = ShardKind("__transaction_state", TRANSACTION_RECORDS, lambda _: self._make())
+        self.completions = CompletionWaits(self.base.ports)
         self.runtime = TransactionRuntime(
-            kind, self.base.ports, markers=self.markers, next_producer_id=self._next_id
+            kind,
+            self.base.ports,
+            markers=self.markers,
+            next_producer_id=self._next_id,
+            completions=self.completions,
         )
 
     def _make(self) -> TransactionShard:
