@@ -18,6 +18,9 @@ from typing import Final, Protocol
 
 import pytest
 
+from cordwood.broker.coordinators.coordinator_log import CoordinatorLog
+from cordwood.storage.log_config import LogConfig
+from tests.interop.kafka_harness import batch_limits
 from tests.interop.kafka_harness.brokers import kraft_broker, running
 from tests.interop.kafka_harness.classic_script import ClassicScript
 from tests.interop.kafka_harness.consumer_script import ConsumerScript
@@ -31,12 +34,16 @@ from tests.interop.kafka_harness.mixed_script import MixedScript
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.ordered_changes import LiveTopic
 from tests.interop.kafka_harness.ordered_kafka import SETTINGS, OrderedKafka
+from tests.interop.kafka_harness.ordered_shard import OrderedShard
+from tests.unit.broker.broker_samples import BrokerHarness
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 FACTOR: Final = 20 if os.environ.get("CORDWOOD_SOAK") == "1" else 1
 REQUESTS: Final = 70
 LIFE_REQUESTS: Final = 40
+#: The `max.message.bytes` with which the size limit is found.
+LIMIT: Final = 1_000
 ATTEMPTS: Final = 20
 
 
@@ -90,6 +97,20 @@ def test_consumer_groups_whose_topics_and_configs_change_are_kafkas(
             partial(ChangingConsumerScript, topic),
             requests=LIFE_REQUESTS,
         )
+
+
+def test_size_limit_of_a_batch_is_kafkas(kafka: OrderedKafka) -> None:
+    """The batch of a commit has at most `max.message.bytes`, its header once."""
+    harness = BrokerHarness(LogConfig(max_message_bytes=LIMIT))
+    partition = harness.host(0, topic=batch_limits.TOPIC)
+    log = CoordinatorLog(partition, 0, ports=harness.manager.ports)
+    shard = OrderedShard(kafka, "limited").shard
+
+    ours = batch_limits.longest(partial(batch_limits.is_appended, shard, log))
+    with batch_limits.limited(kafka, LIMIT):
+        theirs = batch_limits.longest(partial(batch_limits.is_stored, kafka))
+
+    assert ours == theirs
 
 
 def run(
