@@ -7,6 +7,11 @@ A lost request or response breaks its connection, which the client notices some 
 one may still arrive: the client has given up and sends on another connection. Within an ordered
 channel requests arrive in the order in which they were sent, and a repeated one directly after
 the first. The others may overtake each other.
+
+Two kinds of repetition are left out: TCP excludes them, and Kafka's protocol cannot bear them. The
+second copy of a ConsumerGroupHeartbeat has no response: the first one has the changed assignment. A
+JoinGroup does not arrive after its response: in a consumer group it would give up the partitions
+that the member has been assigned since.
 """
 
 from collections.abc import Callable
@@ -14,6 +19,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cordwood.coordination.client_context import ClientContext
 from cordwood.core.errors import KafkaError, NetworkError, RequestTimedOutError
+from cordwood.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from cordwood.protocol.messages.join_group import JoinGroupRequest
 from cordwood.protocol.schema import Request, Response
 from tests.simulation.simulated_broker import (
     Incarnation,
@@ -100,7 +107,13 @@ class Network:
             world.count("requests repeated")
             if not call.channel.is_ordered:
                 at += world.random.uniform(0, _LONGEST_DELAY_MS)
-            world.at(at, lambda: self._arrive(call))
+            world.at(at, lambda: self._repeat(call))
+
+    def _repeat(self, call: Call) -> None:
+        request = call.request
+        if not (call.answer.done() and isinstance(request, JoinGroupRequest)):
+            has_response = not isinstance(request, ConsumerGroupHeartbeatRequest)
+            self._arrive(call, has_response=has_response)
 
     def _arrival(self, channel: Channel) -> float:
         world = self._world
@@ -113,19 +126,20 @@ class Network:
             at = channel.last_arrival_ms = max(at, channel.last_arrival_ms)
         return at
 
-    def _arrive(self, call: Call) -> None:
+    def _arrive(self, call: Call, *, has_response: bool = True) -> None:
         incarnation = self._broker.incarnation
         if incarnation is None:
             self._end(call, NetworkError("connection refused"))
         else:
-            self._world.begin(self._serve(call, incarnation))
+            self._world.begin(self._serve(call, incarnation, has_response=has_response))
             self.on_arrival(call.request)
 
-    async def _serve(self, call: Call, incarnation: Incarnation) -> None:
+    async def _serve(self, call: Call, incarnation: Incarnation, *, has_response: bool) -> None:
         world = self._world
         served = call.on_served() if call.on_served is not None else None
         client = ClientContext(call.version, call.channel.client_id, "/127.0.0.1")
-        self._in_broker[call] = None
+        if has_response:
+            self._in_broker[call] = None
         answered: Answered
         try:
             answered = await incarnation.handle(call.request, client)
@@ -133,7 +147,7 @@ class Network:
             answered = error.with_traceback(None)
         if served is not None:
             served(answered if incarnation.is_up else None)
-        if not incarnation.is_up:
+        if not (has_response and incarnation.is_up):
             return
         self._in_broker.pop(call, None)
         if world.draws(_LOST):
