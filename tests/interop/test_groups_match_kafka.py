@@ -39,6 +39,8 @@ from tests.unit.broker.broker_samples import BrokerHarness
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
+#: Seeds other than those of CI begin there.
+FIRST: Final = int(os.environ.get("CORDWOOD_FIRST_SEED", "0"))
 FACTOR: Final = 20 if os.environ.get("CORDWOOD_SOAK") == "1" else 1
 REQUESTS: Final = 70
 LIFE_REQUESTS: Final = 40
@@ -66,27 +68,27 @@ def kafka(
         ordered.close()
 
 
-@pytest.mark.parametrize("seed", range(40 * FACTOR))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + 40 * FACTOR))
 def test_classic_groups_are_kafkas(kafka: OrderedKafka, seed: int) -> None:
     run(kafka, f"classic-{seed}", ClassicScript)
 
 
-@pytest.mark.parametrize("seed", range(50 * FACTOR))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + 50 * FACTOR))
 def test_consumer_groups_are_kafkas(kafka: OrderedKafka, seed: int) -> None:
     run(kafka, f"consumer-{seed}", ConsumerScript)
 
 
-@pytest.mark.parametrize("seed", range(40 * FACTOR))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + 40 * FACTOR))
 def test_groups_of_both_protocols_are_kafkas(kafka: OrderedKafka, seed: int) -> None:
     run(kafka, f"mixed-{seed}", MixedScript)
 
 
-@pytest.mark.parametrize("seed", range(8 * FACTOR))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + 8 * FACTOR))
 def test_classic_groups_whose_members_expire_are_kafkas(kafka: OrderedKafka, seed: int) -> None:
     run(kafka, f"expiring-{seed}", ExpiringClassicScript, requests=LIFE_REQUESTS)
 
 
-@pytest.mark.parametrize("seed", range(12 * FACTOR))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + 12 * FACTOR))
 def test_consumer_groups_whose_topics_and_configs_change_are_kafkas(
     kafka: OrderedKafka, seed: int
 ) -> None:
