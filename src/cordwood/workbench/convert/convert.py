@@ -298,9 +298,8 @@ def _plan_segment(
     base = segment.base_offset
     start, end = max(base, bounds.log_start), min(segment.end_offset, bounds.log_end)
     is_last = end == bounds.log_end
-    first = reader.find(start) if start > base and start < end else None
     last = reader.find(end - 1) if is_last and start < end else None
-    position = first.header.position if first is not None and first.segment_base == base else 0
+    position = _position_of(reader, segment, start) if base < start < end else 0
     data_end = last.header.end if last is not None and last.segment_base == base else segment.size
     return SegmentTask(
         source=reader.source.path,
@@ -314,6 +313,16 @@ def _plan_segment(
         planned_bytes=data_end - position if start < end else 0,
         is_last=is_last,
     )
+
+
+def _position_of(reader: PartitionReader, segment: SegmentDescription, offset: int) -> int:
+    """Return the position of the first batch from an offset on; the end of the file without one.
+
+    A cleaner may have removed the last batches of the segment.
+    """
+    first = reader.find(offset)
+    is_here = first is not None and first.segment_base == segment.base_offset
+    return first.header.position if first is not None and is_here else segment.size
 
 
 def _parse_plan(stored: _StoredPlan, path: str) -> PartitionPlan:

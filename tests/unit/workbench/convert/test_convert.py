@@ -10,6 +10,7 @@ from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
 from cordwood.records.record import Record
 from cordwood.storage.checkpoints.checkpoint_files import (
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     read_offset_checkpoint,
@@ -27,6 +28,8 @@ from cordwood.workbench.convert.segment_converter import convert_segments
 from cordwood.workbench.file_window import ignore_bytes
 from cordwood.workbench.verify.verify import verify
 from tests.unit.storage.log_samples import PARTITION
+from tests.unit.storage.reader_samples import directory
+from tests.unit.storage.segment_samples import v2
 from tests.unit.workbench.convert_samples import log_directory
 
 BY_ZSTD = ConvertOptions(codec=Codec.ZSTD)
@@ -88,6 +91,19 @@ def test_log_start_inside_a_segment_is_checkpointed() -> None:
     converted(files)
 
     assert read_offset_checkpoint(files, f"/new/{LOG_START_OFFSETS}") == {PARTITION: 3}
+
+
+def test_log_start_behind_the_last_batch_of_a_segment_is_converted() -> None:
+    """A cleaner has removed the offsets up to the next segment."""
+    files = directory(log=v2(0, 3), log_10=v2(10, 12))
+    for name, offset in ((LOG_START_OFFSETS, 6), (CLEANER_OFFSETS, 10)):
+        write_offset_checkpoint(files, f"/d/{name}", offsets={PARTITION: Offset(offset)})
+
+    converted(files)
+
+    assert [record.offset for record in records_in(files, "/new/t-0")] == [10, 11, 12]
+    assert verify(files, ["/new"]).damages == ()
+    assert read_offset_checkpoint(files, f"/new/{LOG_START_OFFSETS}") == {PARTITION: 6}
 
 
 def test_high_watermark_is_not_above_that_of_the_source() -> None:
