@@ -4,10 +4,11 @@
               a batch with a damaged offset that fits exactly between its neighbours gets it back
               limits are the base offset of the file and the base offset of the next one; without a
               next file, an end named elsewhere (`marks`): a producer snapshot or a checkpoint
-    epochs    never decrease; one that decreases, or is too high, gets the epoch of its neighbours
+    epochs    are corrected by `batch_epochs`
 
-Batches that fit nowhere are reported and not salvaged. Offsets of v0 and v1 batches are checked but
-not corrected, since a wrapper does not contain its number of offsets.
+Batches that fit nowhere are reported and not salvaged. Those outside of the limits are doubtful,
+unless most of many join each other: then the name of the file is wrong. Offsets of v0 and v1
+batches are checked but not corrected, since a wrapper does not contain its number of offsets.
 
 Batches are placed in the order of trust: first those to which the sizes of the file lead, and only
 then, between them, those that a search has found. Such a batch never reaches the base offset of the
@@ -25,6 +26,7 @@ from cordwood.records.batch_header import read_header as header_of
 from cordwood.records.record_batch import MAGIC
 from cordwood.storage.reader.offset_gaps import has_start_offset
 from cordwood.workbench.file_window import FileWindow
+from cordwood.workbench.salvage.batch_epochs import correct_epochs
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, WholeBatch
 from cordwood.workbench.salvage.offset_chain import ChainEnds, OffsetSpan, longest_chain
 from cordwood.workbench.salvage.salvaged_batch import (
@@ -91,17 +93,35 @@ def build_chain(
     found = _correct_offsets(found, bounds, marked)
     fitting = _fitting(found, bounds)
     kept, misfits = _split(found, fitting, bounds)
-    damages += _lost_places(found, kept)
+    strays = _strays(found, kept, bounds)
+    damages += _lost_places(found, kept, strays)
     damages.sort(key=lambda each: each[1].position)
     places = [
         _surrounding_offsets(found, kept, bounds, (index, index + _takes_a_place(damage)))
         for index, damage in damages
     ]
+    # Strays that are alone have each other's epochs; the others have those of the file.
+    are_alone = len(strays) == len(kept)
+    batches = [found[index] for index in sorted(kept)]
+    if not are_alone:
+        batches = _marked(batches, [found[index] for index in strays])
+    batches = correct_epochs(batches, epoch_for, around=bounds.epochs)
     return BatchChain(
-        _correct_epochs([found[index] for index in sorted(kept)], epoch_for, bounds.epochs),
+        _marked(batches, batches) if are_alone else batches,
         misfits,
         [(*place, damage) for place, (_, damage) in zip(places, damages, strict=True)],
     )
+
+
+def _marked(
+    batches: Sequence[SalvagedBatch], strays: Sequence[SalvagedBatch]
+) -> list[SalvagedBatch]:
+    """Return the batches, some of them as strays."""
+    positions = {each.header.position for each in strays}
+    return [
+        each._replace(trust=Trust.STRAY) if each.header.position in positions else each
+        for each in batches
+    ]
 
 
 def _takes_a_place(damage: DamagedRange) -> bool:
@@ -186,16 +206,17 @@ def _confirm(
     # Other ends that are named elsewhere are those of other files.
     ends = set(bounds.marks) if bounds.following is None else {bounds.following}
     ends -= {0}
-    header = damage.header
+    starts = _starts_behind(found, start, damage.header, bounds)
     joins = (
         last.next_offset in ends
-        or (header is not None and header.last_offset + 1 == first.offset)
-        or (found[start - 1].next_offset if start else bounds.base) == first.offset
+        or first.offset in starts
         or (not ends and _are_consecutive(found[start:]))
     )
     if not joins:
         return found
-    start += not _is_first_sure(found, start, header, ends)
+    # The damage may reach into the header of the first batch: zeros are the offset of a new log.
+    after = {found[start + 1].offset} if start + 1 < len(found) else ends
+    start += first.next_offset not in after and (first.offset or -1) not in starts
     return [
         each._replace(trust=Trust.CONFIRMED)
         if index >= start and each.trust is Trust.FOUND
@@ -204,20 +225,19 @@ def _confirm(
     ]
 
 
-def _is_first_sure(
-    found: Sequence[SalvagedBatch], start: int, damaged: BatchHeader | None, ends: Collection[int]
-) -> bool:
-    """Return whether the offset of the first batch behind damage joins one next to it.
+def _starts_behind(
+    found: Sequence[SalvagedBatch], start: int, damaged: BatchHeader | None, bounds: FileBounds
+) -> set[int]:
+    """Return the offsets at which the first batch behind damage may begin.
 
-    The damage may reach into its header: zeros there are the base offset of a new log.
+    That is the end of the damaged batch. If its header continues the log, a batch with its offset
+    is a part of it; otherwise the damage may be bytes that do not belong to the log.
     """
-    first = found[start]
-    after = {found[start + 1].offset} if start + 1 < len(found) else ends
-    return (
-        first.next_offset in after
-        or (damaged is not None and damaged.last_offset + 1 == first.offset)
-        or (start > 0 and found[start - 1].next_offset == first.offset)
-    )
+    before = found[start - 1].next_offset if start else bounds.base
+    starts = set() if damaged is None else {damaged.last_offset + 1}
+    if before is not None and (damaged is None or damaged.base_offset != before):
+        starts.add(before)
+    return starts
 
 
 def _header(data: bytes, position: int) -> BatchHeader:
@@ -236,7 +256,8 @@ def _correct_offsets(
     if not found:
         return found
     # Batches whose offsets are right; those of the others prove nothing about their neighbours.
-    right = set(_fitting(found, bounds))
+    fitting = _fitting(found, bounds)
+    right = fitting if isinstance(fitting, range) else set(fitting)
     for start, stop in _doubtful_runs(found, right, bounds):
         before = found[start - 1].next_offset if start else bounds.base
         after = found[stop].offset if stop < len(found) else bounds.following
@@ -245,6 +266,7 @@ def _correct_offsets(
             before is not None
             and is_whole
             and _renumber(found, (start, stop), before, after=after, marks=bounds.marks)
+            and isinstance(right, set)
         ):
             right.update(range(start, stop))
     return found
@@ -335,16 +357,40 @@ def _split(
     return kept, [batch for index, batch in enumerate(found) if index not in kept]
 
 
+def _strays(
+    found: Sequence[SalvagedBatch], kept: Collection[int], bounds: FileBounds
+) -> Collection[int]:
+    """Return the indexes of the trusted batches that are kept outside of the limits.
+
+    If most of many join each other, the name of the file is wrong, and not they.
+    """
+    strays = [
+        index
+        for index in sorted(kept)
+        if not bounds.has(found[index]) and not found[index].is_doubtful
+    ]
+    return () if _are_joined([found[index] for index in strays]) else set(strays)
+
+
+def _are_joined(batches: Sequence[SalvagedBatch]) -> bool:
+    """Return whether there are several batches, and most of them join the next one."""
+    joints = sum(one.next_offset == other.offset for one, other in pairwise(batches))
+    return len(batches) > MANY and joints * 2 > len(batches)
+
+
 def _lost_places(
-    found: Sequence[SalvagedBatch], kept: Collection[int]
+    found: Sequence[SalvagedBatch], kept: Collection[int], strays: Collection[int]
 ) -> Iterator[tuple[int, DamagedRange]]:
-    """Yield the places of trusted batches that are not kept: their real offsets are missing."""
-    if len(kept) == len(found):
+    """Yield the places of trusted batches that are not kept, and of strays.
+
+    The offsets that they had are missing there.
+    """
+    if len(kept) == len(found) and not strays:
         return
     same = {(found[index].offset, found[index].header.crc) for index in kept}
     for index, batch in enumerate(found):
-        is_doubtful = index in kept or batch.is_doubtful
-        if not is_doubtful and (batch.offset, batch.header.crc) not in same:
+        is_lost = index not in kept and (batch.offset, batch.header.crc) not in same
+        if index in strays or (is_lost and not batch.is_doubtful):
             header = batch.header
             yield index, DamagedRange(header.position, header.end, OUT_OF_ORDER)
 
@@ -400,8 +446,9 @@ def _is_within(batch: SalvagedBatch, low: int, high: int | None) -> bool:
 def _longest_chain(found: Sequence[SalvagedBatch], bounds: FileBounds) -> Collection[int]:
     """Return the indexes of the longest ascending chain of batches.
 
-    Batches beyond the next file's base offset or the reach of a segment are excluded, unless they
-    are more than half of all. Those below the file's own base offset have to come first.
+    Batches beyond the next file's base offset or the reach of a segment are excluded. They are not
+    if all are beyond, or more than half that join each other. Those below the file's own base
+    offset have to come first.
     """
     spans = [_span_of(batch) for batch in found]
     low = bounds.base or 0
@@ -412,7 +459,9 @@ def _longest_chain(found: Sequence[SalvagedBatch], bounds: FileBounds) -> Collec
         span if low <= span[1] and (high is None or span[1] < high) else None for span in spans
     ]
     ends = ChainEnds(bounds.base, {*bounds.marks, bounds.following or -1})
-    if within.count(None) * 2 > len(within):
+    outside = [batch for batch, span in zip(found, within, strict=True) if span is None]
+    is_misnamed = len(outside) * 2 > len(found) and _are_joined(outside)
+    if is_misnamed or len(outside) == len(found):
         return longest_chain([span if span[1] >= 0 else None for span in spans], ends)
     picked = set(longest_chain(within, ends))
     first = min(picked, default=0)
@@ -440,52 +489,3 @@ def _surrounding_offsets(
         (bounds.base or 0) if before is None else found[before].next_offset,
         bounds.following if after is None else found[after].offset,
     )
-
-
-# -- leader epochs
-
-
-def _correct_epochs(
-    batches: list[SalvagedBatch],
-    epoch_for: Callable[[Offset], LeaderEpoch | None],
-    around: tuple[int | None, int | None],
-) -> list[SalvagedBatch]:
-    """Correct the epochs; a doubtful batch gets that of its predecessor."""
-    trusted = [index for index, batch in enumerate(batches) if not batch.is_doubtful]
-    corrected = _correct_trusted_epochs([batches[index] for index in trusted], epoch_for, around)
-    for index, batch in zip(trusted, corrected, strict=True):
-        batches[index] = batch
-    for index in range(1, len(batches)):
-        if batches[index].is_doubtful:
-            batches[index] = batches[index]._replace(epoch=batches[index - 1].epoch)
-    return batches
-
-
-def _correct_trusted_epochs(
-    batches: list[SalvagedBatch],
-    epoch_for: Callable[[Offset], LeaderEpoch | None],
-    around: tuple[int | None, int | None],
-) -> list[SalvagedBatch]:
-    """Correct the epochs that are below or above those of both neighbours."""
-    epochs = [batch.epoch for batch in batches]
-    for index, batch in enumerate(batches):
-        known = epoch_for(Offset(batch.offset))
-        ends = around if known is None else (known, known)
-        before = epochs[index - 1] if index else ends[0]
-        after = epochs[index + 1] if index + 1 < len(epochs) else ends[1]
-        if _is_wrong(batch, before, after):
-            assert before is not None, "_is_wrong requires it"
-            assert after is not None, "_is_wrong requires it"
-            # Old messages have none.
-            right = before if before >= 0 else after
-            right = known if known is not None and before <= known else right
-            epochs[index] = right
-            repair = f"leader epoch (was {batch.epoch})"
-            batches[index] = batch._replace(epoch=right, repairs=(*batch.repairs, repair))
-    return batches
-
-
-def _is_wrong(batch: SalvagedBatch, before: int | None, after: int | None) -> bool:
-    if batch.header.magic != MAGIC or before is None or after is None:
-        return False
-    return before <= after and not before <= batch.epoch <= after

@@ -19,11 +19,15 @@ from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 
 
 class MergedLog(NamedTuple):
-    """The runs of a log in order, without `contradicting` batches and `duplicates`."""
+    """The runs of a log in order, without `contradicting` batches and `duplicates`.
+
+    `repeated` are files and positions of the duplicates among strays.
+    """
 
     runs: list[SalvagedRun]
     contradicting: list[SalvagedBatch]
     duplicates: int
+    repeated: set[tuple[str, int]]
 
 
 class _Ranked(NamedTuple):
@@ -44,7 +48,7 @@ def merge_runs(
 
     `foreign` are paths of files that may be from another replica.
     """
-    log = MergedLog([], [], 0)
+    log = MergedLog([], [], 0, set())
     ranked = [(run, rank) for rank, runs in enumerate(files) for run in runs]
     for group in _overlapping_runs(sorted(ranked, key=lambda each: (each[0].first, each[1]))):
         if len(group) == 1:
@@ -85,12 +89,15 @@ def _merge_group(
         nonlocal duplicates
         for rivals in _rivals(_in_order(group, windows)):
             kept, left_out, same = _choose(rivals)
-            duplicates += same
+            duplicates += len(same)
+            log.repeated.update(
+                (each.file, each.header.position) for each in same if each.trust is Trust.STRAY
+            )
             contradicting.extend(left_out)
             yield from kept
 
     log.runs.extend(runs_of(accepted(), cleaned_to=cleaned_to, foreign=foreign))
-    return MergedLog(log.runs, contradicting, duplicates)
+    return log._replace(duplicates=duplicates)
 
 
 def _in_order(group: list[tuple[SalvagedRun, int]], windows: SourceWindows) -> Iterator[_Ranked]:
@@ -128,11 +135,11 @@ def _rivals(batches: Iterator[_Ranked]) -> Iterator[list[_Ranked]]:
 
 def _choose(
     rivals: list[_Ranked],
-) -> tuple[list[SalvagedBatch], list[SalvagedBatch], int]:
-    """Return the batches to keep, those that contradict them, and the number of duplicates."""
+) -> tuple[list[SalvagedBatch], list[SalvagedBatch], list[SalvagedBatch]]:
+    """Return the batches to keep, those that contradict them, and the duplicates."""
     kept: list[SalvagedBatch] = []
     contradicting: list[SalvagedBatch] = []
-    duplicates = 0
+    duplicates: list[SalvagedBatch] = []
     rivals.sort(key=_preference)
     for _, batch in rivals:
         first = bisect_left(kept, batch.offset, key=_last_of)
@@ -140,7 +147,7 @@ def _choose(
         if first == stop:
             kept.insert(first, batch)
         elif _is_same(kept[first], batch):
-            duplicates += 1
+            duplicates.append(batch)
         elif not batch.is_doubtful:
             contradicting.append(batch)
     return kept, contradicting, duplicates

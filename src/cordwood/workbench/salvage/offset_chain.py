@@ -1,8 +1,8 @@
 """Longest chain of batches in a file whose offsets ascend without an overlap.
 
-Of chains of the same length, the one with the most batches that join their neighbours is right: a
-batch joins the one directly before it in the file, the base offset of the file, or a known end. A
-batch with a wrong offset joins at most one of its neighbours.
+Of chains of the same length, the one with the most joints is right. A batch joins the one directly
+before it in the file, the base offset of the file, or a known end. A batch with a wrong offset
+joins at most one of its neighbours.
 """
 
 from bisect import bisect_left, bisect_right
@@ -47,7 +47,7 @@ def longest_chain(spans: Sequence[OffsetSpan | None], ends: ChainEnds = NO_ENDS)
         scores[index], before[index] = score + _BATCH + _JOINT * is_joint, place
         if index + 1 == len(spans) and span[1] + 1 in ends.ends:
             scores[index] += _JOINT
-        best.add(span[1], scores[index], index)
+        best.add(span[1], score=scores[index], place=index)
     return _chain_to(best.highest(), before)
 
 
@@ -79,7 +79,7 @@ class _Scores:
         at = bisect_left(self._lasts, offset) - 1
         return (self._scores[at], self._places[at]) if at >= 0 else (0, -1)
 
-    def add(self, last: int, score: int, place: int) -> None:
+    def add(self, last: int, *, score: int, place: int) -> None:
         """Add a chain; of two with the same score and end, the first one stays."""
         at = bisect_right(self._lasts, last)
         if at and self._scores[at - 1] >= score:

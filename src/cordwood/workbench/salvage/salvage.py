@@ -11,6 +11,7 @@ lists every offset that was not salvaged. The new directory is
 created in a log directory, which is created if missing; existing partitions are not overwritten.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -42,6 +43,8 @@ from cordwood.workbench.salvage.new_log import (
     write_log,
 )
 from cordwood.workbench.salvage.salvage_report import (
+    MISSING,
+    WITHOUT_LOG,
     DamagedOffsets,
     ReportedOffsets,
     SalvageReport,
@@ -50,7 +53,7 @@ from cordwood.workbench.salvage.salvage_report import (
     find_mended,
     merge_gaps,
 )
-from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.source_directory import (
     SideFileFacts,
     SourceFile,
@@ -91,7 +94,7 @@ class _Contents(NamedTuple):
     """The contents of the source's files: runs, batches that fit nowhere, damage; by file.
 
     `strays` are runs outside of the bounds of their files. `foreign` are the paths of files that
-    have no segment's name, if the log or an index of a segment is there.
+    have no segment's name, next to files of a broker.
     """
 
     files: list[SourceFile]
@@ -135,15 +138,7 @@ def salvage(
     try:
         contents = _read_files(windows, source, found, known, checker=options.checker)
         cleaned_to = _cleaned_to(contents.ranked, known.cleaned_to)
-        merged = merge_runs(
-            contents.ranked, windows, cleaned_to=cleaned_to, foreign=contents.foreign
-        )
-        if not merged.runs:
-            raise LogDirectoryError(
-                "contains no readable batch",
-                path=source,
-                remedy="restore it from a backup or a replica",
-            )
+        merged = _merged(contents, windows, source, cleaned_to=cleaned_to)
         known = _with_shown_end(known, files, source, merged)
         losses = _losses_of(merged, contents, known, cleaned_to, windows=windows)
         notes: list[str] = []
@@ -224,7 +219,7 @@ def _read_files(
     The file may have lost its tail. So batches behind its end are kept from the segments.
     """
     others = (f"{source}/{each.name}" for each in found if each.base is None)
-    foreign = others if known.has_segments else ()
+    foreign = others if known.is_brokers else ()
     contents = _Contents([], [], [], [], [], frozenset(foreign))
     bases = sorted({each.base for each in found if each.base is not None and each.rank < 2})
     following: dict[int, int | None] = dict(zip(bases, [*bases[1:], None], strict=False))
@@ -316,6 +311,20 @@ def _cleaned_to(runs: Sequence[Sequence[SalvagedRun]], checkpoint: int) -> int:
     return min(max([checkpoint, *seen, 0]), max(ends, default=0))
 
 
+def _merged(
+    contents: _Contents, windows: SourceWindows, source: str, *, cleaned_to: int
+) -> MergedLog:
+    """Return the log of all files; LogDirectoryError if it has no batch."""
+    merged = merge_runs(contents.ranked, windows, cleaned_to=cleaned_to, foreign=contents.foreign)
+    if not merged.runs:
+        raise LogDirectoryError(
+            "contains no readable batch",
+            path=source,
+            remedy="restore it from a backup or a replica",
+        )
+    return merged
+
+
 # -- what is missing
 
 
@@ -345,17 +354,31 @@ def _losses_of(
         ]
     )
     start = max(start, known.log_start if known.log_start < end else 0)
+    damages = [
+        each
+        for each in contents.damages
+        if (each.file, each.damage.position) not in merged.repeated
+    ]
     gone = list(
         find_losses(
             merged.runs,
-            contents.damages,
+            damages,
             start=start,
             known_end=known.end,
             lacking=lambda run: lacking_offsets(run, windows),
         )
     )
+    gone = [_without_log(each, known.orphans) for each in gone]
     lost = [each for each in gone if not each.is_gap(cleaned_to)]
     return _Losses(lost, list(merge_gaps(gone, merged.runs, cleaned_to=cleaned_to)))
+
+
+def _without_log(offsets: ReportedOffsets, orphans: Sequence[int]) -> ReportedOffsets:
+    """Return missing offsets; a cleaner does not explain them if an index of their log is left."""
+    at = bisect_left(orphans, offsets.first)
+    is_left = at < len(orphans) and (offsets.last is None or orphans[at] <= offsets.last)
+    is_missing = offsets.why == MISSING and is_left
+    return offsets._replace(why=WITHOUT_LOG) if is_missing else offsets
 
 
 def _transaction_ends(
@@ -369,14 +392,18 @@ def _transaction_ends(
 ) -> tuple[TransactionEnds, ProducerEvents]:
     """Return the ends of the transactions whose markers may be lost."""
     events = ProducerEvents(event for run in merged.runs for event in run.events)
-    lost = LostRanges(
-        (
-            LostRange(each.first, UNKNOWN_END if each.last is None else each.last)
-            for each in losses.lost
-            if not each.is_inside_batch
-        ),
-        cleaned_to=max(cleaned_to, merged.runs[0].first),
+    free = (
+        LostRange(each.first, UNKNOWN_END if each.last is None else each.last)
+        for each in losses.lost
+        if not each.is_inside_batch
     )
+    # A batch of a search, or from elsewhere, may stand where a marker was.
+    taken = (
+        LostRange(run.first, run.last, is_free=False)
+        for run in merged.runs
+        if run.only is not None and run.only.trust < Trust.REBUILT
+    )
+    lost = LostRanges([*free, *taken], cleaned_to=max(cleaned_to, merged.runs[0].first))
     if lost.first is None or not list(events):
         return TransactionEnds([], [], {}), events
     evidence = read_evidence(files, source, events=events, lost=lost, notes=notes)

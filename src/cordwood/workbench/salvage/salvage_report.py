@@ -14,14 +14,16 @@ from typing import Final, NamedTuple
 from cordwood.workbench.number_ranges import consecutive_ranges
 from cordwood.workbench.salvage.batch_run import SalvagedRun
 from cordwood.workbench.salvage.batch_scan import DamagedRange
-from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.transaction_ends import DoubtfulRecords, RebuiltMarker
 
 MISSING: Final = "in no file"
+WITHOUT_LOG: Final = "in no file; an index of their segment is left"
 NEXT_TO_FOREIGN: Final = "in no file, next to batches of a file that is not a segment's"
 LACKING: Final = "in no record of a batch that is from a file that is not a segment's"
 UNREADABLE: Final = "unreadable records"
 DAMAGED_BATCH: Final = "read one by one from a damaged batch"
+OUT_OF_BOUNDS: Final = "at offsets that are not those of its file"
 FOUND_BY_SEARCH: Final = "found by a search in a damaged range, perhaps inside of a record"
 
 
@@ -109,7 +111,7 @@ def find_losses(
     for run in runs:
         if run.first > expected:
             why = NEXT_TO_FOREIGN if is_foreign or run.is_foreign else MISSING
-            yield damages.gap(expected, run.first, why)
+            yield damages.gap(expected, run.first, why=why)
         is_foreign = run.is_foreign
         if is_foreign:
             for first, last in lacking(run):
@@ -176,7 +178,8 @@ def _doubtful_inside(batch: SalvagedBatch) -> Iterator[ReportedOffsets]:
         for first, last in consecutive_ranges(batch.offsets):
             yield ReportedOffsets(first, last, DAMAGED_BATCH, *place)
     elif batch.is_doubtful:
-        yield ReportedOffsets(batch.offset, batch.last_offset, FOUND_BY_SEARCH, *place)
+        why = OUT_OF_BOUNDS if batch.trust is Trust.STRAY else FOUND_BY_SEARCH
+        yield ReportedOffsets(batch.offset, batch.last_offset, why, *place)
 
 
 def find_mended(
@@ -214,7 +217,7 @@ class _DamageLookup:
         self._stretches = stretches
         self._at = 0
 
-    def gap(self, first: int, end: int, why: str = MISSING) -> ReportedOffsets:
+    def gap(self, first: int, end: int, *, why: str = MISSING) -> ReportedOffsets:
         """Return the range with the damage that explains it; `why` if there is none."""
         while self._at < len(self._stretches) and _is_before(self._stretches[self._at], first):
             self._at += 1

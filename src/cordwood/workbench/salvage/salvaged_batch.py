@@ -4,9 +4,10 @@
     CONFIRMED  a search found it; the sizes from it on lead to the end of the file, and its offsets
                join those of a neighbour or of the next file
     REBUILT    its records were parsed from a batch that is damaged
+    STRAY      sizes lead to it, and its offset is outside of the bounds of its file
     FOUND      a search found it in a damaged range; it may be the value of a damaged record
 
-REBUILT and FOUND batches are doubtful.
+REBUILT, STRAY and FOUND batches are doubtful.
 """
 
 from enum import IntEnum
@@ -37,9 +38,10 @@ class Trust(IntEnum):
     """The certainty of a batch's place in the log, lowest first."""
 
     FOUND = 0
-    REBUILT = 1
-    CONFIRMED = 2
-    LED = 3
+    STRAY = 1
+    REBUILT = 2
+    CONFIRMED = 3
+    LED = 4
 
 
 class SalvagedBatch(NamedTuple):

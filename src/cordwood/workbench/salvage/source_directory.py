@@ -1,5 +1,6 @@
 """Directory to salvage: its log files by rank, and the facts in its checkpoints and snapshots."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from cordwood.core.binary import INT64_MAX
@@ -33,8 +34,9 @@ class SideFileFacts(NamedTuple):
     """The facts in checkpoints and snapshots: log start, possible ends of the log, epochs.
 
     A cleaner has worked on the offsets below `cleaned_to`. The log has begun at `first_offset` or
-    before: an index of a segment or a leader epoch shows it. `has_segments`: a file has the name of
-    a segment, or of an index of one.
+    before: an index of a segment or a leader epoch shows it. `orphans` are the base offsets of
+    indexes without their logs. `is_brokers`: a file has the name of
+    one that a broker writes.
     """
 
     first_offset: int
@@ -43,7 +45,8 @@ class SideFileFacts(NamedTuple):
     marks: frozenset[int]
     end: int
     epochs: LeaderEpochCache
-    has_segments: bool
+    orphans: tuple[int, ...]
+    is_brokers: bool
     notes: tuple[str, ...]
 
 
@@ -112,9 +115,17 @@ def side_file_facts(files: Files, source: str) -> SideFileFacts:
         frozenset(ends | snapshots),
         max(ends),
         epochs,
-        any(each is not None and _is_of_segment(each) for each in parsed),
+        _orphans(parsed),
+        bool(epochs.entries) or any(each is not None for each in parsed),
         tuple(notes),
     )
+
+
+def _orphans(parsed: Iterable[names.SegmentName | None]) -> tuple[int, ...]:
+    """Return the base offsets of segments that have an index and no log, in order."""
+    of_segments = [each for each in parsed if each is not None and _is_of_segment(each)]
+    logs = {each.base_offset for each in of_segments if each.extension == names.LOG}
+    return tuple(sorted({each.base_offset for each in of_segments} - logs))
 
 
 def _is_of_segment(name: names.SegmentName) -> bool:

@@ -157,7 +157,7 @@ class EndResolver:
         for own in self._own:
             if own.is_commit is end.is_commit and any(own.offset in each for each in ranges):
                 return True
-        for place in end.places:
+        for place in (each for each in end.places if each.is_free):
             offset = place.last
             while offset >= place.first and offset in self._markers:
                 offset -= 1
@@ -182,7 +182,8 @@ class EndResolver:
         evidence = self._evidence
         entry = evidence.aborted_with(event.producer_id, event.first)
         if entry is not None:
-            place = [LostRange(entry.last_offset, entry.last_offset)]
+            offset = entry.last_offset
+            place = [LostRange(offset, offset, self._lost.is_free(offset))]
             is_shown = marker is not None and entry.last_offset == marker.first
             return _End(
                 is_commit=False, is_shown=is_shown, places=place, why="the transaction index has it"

@@ -32,10 +32,11 @@ UNKNOWN_END: Final = INT64_MAX
 
 
 class LostRange(NamedTuple):
-    """Offsets that are in no salvaged batch, both ends included."""
+    """Lost offsets, both ends included; if they are not free, a doubtful batch stands there."""
 
     first: int
     last: int
+    is_free: bool = True
 
 
 class LostRanges:
@@ -58,12 +59,17 @@ class LostRanges:
         for each in self._ranges[bisect_left(self._lasts, first) :]:
             if each.first > limit:
                 break
-            found.append(LostRange(max(each.first, first), min(each.last, limit)))
+            first_lost, last_lost = max(each.first, first), min(each.last, limit)
+            found.append(LostRange(first_lost, last_lost, each.is_free))
         return found
 
     def has(self, offset: int) -> bool:
         """Return whether an offset is lost."""
         return bool(self.between(offset, offset + 1))
+
+    def is_free(self, offset: int) -> bool:
+        """Return whether a marker can be written to a lost offset."""
+        return all(each.is_free for each in self.between(offset, offset + 1))
 
     def may_lack(self, offset: int) -> bool:
         """Return whether an offset is lost, or may have been removed by a cleaner or retention."""

@@ -240,6 +240,36 @@ def test_found_batch_is_doubtful_unless_its_offsets_join() -> None:
     assert [each.trust for each in joined.batches] == [Trust.LED, *[Trust.CONFIRMED] * 2]
 
 
+def test_batch_with_the_offset_of_a_damaged_one_is_a_part_of_it() -> None:
+    torn = batch(4, count=2, value=log(4, 8))[:-1]
+
+    chain = chained(batch(0) + torn, FileBounds(0, 6))
+
+    assert [each.trust for each in chain.batches if each.offset >= 4] != [Trust.CONFIRMED]
+
+
+def test_batch_within_its_file_stays_if_most_others_have_wrong_offsets() -> None:
+    chain = chained(log(90, 400, 12), FileBounds(0, 20))
+
+    assert offsets(chain) == [(12, 15)]
+    assert [each.offset for each in chain.misfits] == [90, 400]
+
+
+def test_stray_gets_the_epoch_before_it() -> None:
+    chain = chained(log(0, 90, epochs=(3, 0)), FileBounds(0, 20, epochs=(3, 3)))
+
+    assert [(each.trust, each.epoch) for each in chain.batches] == [(Trust.LED, 3)]
+
+
+def test_file_with_a_wrong_name_is_read_around_its_damage() -> None:
+    data = log(0, 4, 8) + harmed(batch(12, codec=Codec.GZIP), 70, 71) + log(16, 20, 24)
+
+    chain = chained(data, FileBounds(90))
+
+    assert {each.trust for each in chain.batches} == {Trust.LED}
+    assert chained(log(0), FileBounds(90)).batches[0].trust is Trust.STRAY
+
+
 def test_end_of_another_file_confirms_no_batch() -> None:
     bounds = FileBounds(0, 90, frozenset({16, 90}))
 

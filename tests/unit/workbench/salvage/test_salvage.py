@@ -18,6 +18,7 @@ from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
 from cordwood.workbench.partition_view import open_partition
 from cordwood.workbench.salvage.salvage import SalvageOptions, salvage
+from cordwood.workbench.salvage.salvage_report import OUT_OF_BOUNDS, WITHOUT_LOG
 from tests.descriptors import open_descriptors
 from tests.unit.workbench.bad_disk import on_bad_disk
 from tests.unit.workbench.salvage_samples import (
@@ -96,6 +97,17 @@ def test_missing_offsets_below_the_cleaner_s_checkpoint_are_a_gap() -> None:
     assert [each[:2] for each in report.gaps] == [(4, 7)]
 
 
+def test_cleaner_does_not_explain_a_segment_that_has_left_an_index() -> None:
+    beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
+    index = {f"{5:020}.index": b""}
+    files = directory({ZERO: batch(0), EIGHT: batch(8)} | index, beside=beside)
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:3] for each in report.lost] == [(4, 7, WITHOUT_LOG)]
+    assert report.gaps == ()
+
+
 def test_missing_offsets_before_a_cleaned_batch_are_a_gap() -> None:
     files = directory({ZERO: batch(0), EIGHT: cleaned_batch(8)})
 
@@ -162,15 +174,17 @@ def test_records_that_the_batch_of_another_replica_lacks_are_lost() -> None:
     assert report.gaps == ()
 
 
-def test_file_is_from_another_replica_if_an_index_is_left_of_the_segment() -> None:
+def test_file_is_from_another_replica_if_other_files_of_a_broker_are_there() -> None:
     contents = {"copy.log": cleaned_batch(0)}
-    index = {ZERO.replace("log", "index"): b""}
-
-    alone, left = (
-        salvage(ports(directory(each)), SOURCE, out="/out") for each in (contents, contents | index)
+    beside: tuple[dict[str, bytes], ...] = (
+        {},
+        {ZERO.replace("log", "index"): b""},
+        {ZERO.replace("log", "snapshot"): b""},
     )
 
-    assert [[each[:2] for each in report.lost] for report in (alone, left)] == [[], [(1, 3)]]
+    reports = [salvage(ports(directory(contents | each)), SOURCE, out="/out") for each in beside]
+
+    assert [[each[:2] for each in report.lost] for report in reports] == [[], [(1, 3)], [(1, 3)]]
 
 
 def test_cleaner_does_not_explain_a_gap_next_to_another_replica_s_batches() -> None:
@@ -207,7 +221,35 @@ def test_batch_beyond_its_file_displaces_none_of_the_next_file() -> None:
     report = salvage(ports(files), SOURCE, out="/out")
 
     assert [each[:2] for each in report.lost] == [(0, 7)]
+    assert report.doubtful == ()
     assert read_whole(files, f"/out/t-0/{EIGHT}") == contents[EIGHT]
+
+
+def test_batch_beyond_its_file_is_doubtful_and_its_place_is_lost() -> None:
+    beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
+    files = directory({ZERO: batch(90), EIGHT: batch(8)}, beside=beside)
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:3] for each in report.doubtful] == [(90, 93, OUT_OF_BOUNDS)]
+    assert [each[:2] for each in report.lost] == [(0, 7), (12, 89)]
+
+
+def test_second_copy_of_a_segment_under_another_name_is_no_loss() -> None:
+    files = directory({ZERO: batch(0), f"{90:020}.log": batch(0)})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert (report.is_whole, report.log_end) == (True, 4)
+
+
+def test_records_are_doubtful_if_their_marker_may_have_been_where_a_found_batch_is() -> None:
+    torn = batch(5, count=2, value=batch(5))[:-1]
+    files = directory({ZERO: batch(0) + transactional(4) + torn})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert {4, 5} <= {each.first for each in report.doubtful}
 
 
 def test_leader_epoch_of_a_file_with_one_batch_is_corrected_by_its_neighbours() -> None:

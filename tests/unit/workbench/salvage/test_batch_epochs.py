@@ -1,0 +1,31 @@
+"""Leader epochs out of order are corrected by those around them."""
+
+import pytest
+
+from cordwood.workbench.salvage.batch_epochs import correct_epochs
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
+from tests.unit.workbench.salvage_samples import batch, headed
+
+
+def corrected(
+    *epochs: int, around: tuple[int | None, int | None], trust: Trust = Trust.LED
+) -> list[int]:
+    batches = [
+        SalvagedBatch("file", headed(batch(4 * at)), offset=4 * at, epoch=epoch, trust=trust)
+        for at, epoch in enumerate(epochs)
+    ]
+    return [each.epoch for each in correct_epochs(batches, lambda _: None, around=around)]
+
+
+@pytest.mark.parametrize(
+    ("around", "right"), (((1, 2), 1), ((1, 9), 5), ((-1, 2), 2), ((None, 2), 5), ((1, None), 5))
+)
+def test_only_epoch_of_a_file_is_compared_with_those_around_it(
+    around: tuple[int | None, int | None], right: int
+) -> None:
+    assert corrected(5, around=around) == [right]
+
+
+def test_first_doubtful_batch_gets_the_epoch_before_the_file() -> None:
+    assert corrected(17, 18, around=(1, 1), trust=Trust.REBUILT) == [1, 1]
+    assert corrected(17, around=(None, 1), trust=Trust.REBUILT) == [17]
