@@ -50,7 +50,7 @@ def missed(seed: int, counts: Counter[str]) -> list[str]:
 
 def _mean_the_same(hurt: Directory, healthy: Directory) -> bool:
     left, known = latest_times(hurt), latest_times(healthy)
-    is_same_latest = all(known[name] == entry for name, entry in left.items() if name in known)
+    is_same_latest = all(known[name] == time for name, time in left.items() if name in known)
     return is_same_latest and meaning_of(hurt) == meaning_of(healthy)
 
 

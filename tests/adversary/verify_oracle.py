@@ -6,6 +6,7 @@ levels, lookups by time, entries of transaction indexes and epochs are those of 
 
 import struct
 from bisect import bisect_right
+from functools import partial
 from typing import NamedTuple
 
 from cordwood.core.errors import CordwoodError
@@ -104,20 +105,25 @@ def _lost_lookups(directory: Directory) -> list[int]:
     found: list[int] = []
     for name in sorted(name for name in directory.files if name.endswith(".index")):
         base, log = int(name[:20]), directory.files.get(name.replace(".index", ".log"), b"")
-        batches = list(headers(lambda size, at, log=log: log[at : at + size], 0, len(log)))
         entries = [struct.unpack(">ii", each) for each in _entries(directory.files[name], 8)]
-        for batch in batches:
-            for offset in (batch.base_offset, batch.last_offset):
-                starts = (at for relative, at in entries if base + relative <= offset)
-                if max(starts, default=0) > batch.position:
-                    found.append(offset)
+        batches = list(headers(partial(_read, log), 0, len(log)))
+        places = [(each.base_offset, each.position) for each in batches]
+        places += [(each.last_offset, each.position) for each in batches]
+        for offset, place in places:
+            starts = (at for relative, at in entries if base + relative <= offset)
+            if max(starts, default=0) > place:
+                found.append(offset)
     return found
 
 
+def _read(data: bytes, length: int, position: int) -> bytes:
+    return data[position : position + length]
+
+
 def latest_times(directory: Directory) -> dict[str, bytes]:
-    """Return the last entry of each time index, by which brokers look up and delete."""
+    """Return the time of the last entry of each time index, by which brokers delete."""
     found = {name: _entries(data, 12) for name, data in directory.files.items() if "timei" in name}
-    return {name: entries[-1] for name, entries in found.items() if entries}
+    return {name: entries[-1][:8] for name, entries in found.items() if entries}
 
 
 def _entries(data: bytes, size: int) -> list[bytes]:

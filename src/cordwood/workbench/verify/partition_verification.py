@@ -126,7 +126,7 @@ def _check(
     verifier = SegmentVerifier(source, order, producers, options=options, ends=ends)
     for place in places:
         verifier.verify(place)
-    producers.check_snapshot(verifier.log_end)
+    producers.check_end(verifier.log_end, is_clean=ends.is_clean)
     findings += verifier.findings + order.findings + producers.findings
     log_end = max(first, verifier.log_end)
     findings += order.classify(

@@ -57,6 +57,7 @@ class ProducerCheck:
         "_findings",
         "_first_offset",
         "_last",
+        "_log_start",
         "_open",
         "_snapshots",
         "_thinned_to",
@@ -78,6 +79,7 @@ class ProducerCheck:
         self._aborted = TransactionIndexCheck(log_start=log_start, unsynced_from=unsynced_from)
         self._complete_from = self._thinned_to = 0
         self._first_offset = 0
+        self._log_start = log_start
         self._directory = source.path
         self._snapshots = {offset: self._load(source, offset) for offset in snapshots}
 
@@ -127,6 +129,24 @@ class ProducerCheck:
             if is_visible and producer_id not in self._open:
                 self._add_transaction(path, producer_id, expected="none open", found=first_offset)
             self._check_last(path, state, offset)
+
+    def check_end(self, log_end: int, *, is_clean: bool) -> None:
+        """Compare the snapshot of the log end, and the newest one after a clean stop.
+
+        Brokers replay the log from its start on. So a transaction that is open in the newest
+        snapshot, and whose marker is below the log start, stays open.
+        """
+        self.check_snapshot(log_end)
+        newest = max((each for each in self._snapshots if each <= log_end), default=log_end)
+        for state in (is_clean and self._snapshots.get(newest)) or ():
+            ended_at = self._ended_at.get(state.producer_id, -1)
+            if state.has_transaction and newest <= ended_at < self._log_start:
+                self._add_transaction(
+                    self._path(newest),
+                    state.producer_id,
+                    expected=f"ended at {ended_at}, below the log start",
+                    found=state.transaction_first_offset,
+                )
 
     def add(self, swept: CheckedBatches, data: memoryview) -> None:
         """Add swept batches; `data` are their bytes."""

@@ -199,6 +199,23 @@ def test_open_transactions_are_read_from_the_snapshot_at_a_later_log_start() -> 
     assert (damages(files), notes(files)) == ([], [])
 
 
+@pytest.mark.parametrize("is_clean", (True, False))
+def test_transaction_that_ended_below_the_log_start_is_not_open_after_a_clean_stop(
+    *, is_clean: bool
+) -> None:
+    files = healthy()
+    for each in files.list("/d/t-0"):
+        if each.endswith(".snapshot") and each > name(17, ".snapshot"):
+            files.remove(f"/d/t-0/{each}")
+    files.create("/d/log-start-offset-checkpoint").append(b"0\n1\nt 0 90\n")
+    if is_clean:
+        files.create("/d/.kafka_cleanshutdown")
+
+    found = damages(files)
+
+    assert found == [("17.snapshot", OPEN.format(each)) for each in (1, 2, 3) if is_clean]
+
+
 def test_idempotent_producers_are_held_against_snapshots() -> None:
     log = bytes(produced(0, 2)) + bytes(produced(2, 2, at=2, producer=(1, 0)))
     files = directory(log=log, log_4=bytes(produced(4, 1, at=4)))
