@@ -7,8 +7,12 @@ Kafka differs in this, by design of ours or by its own:
                        without times has that of its file. Our reader looks at the next ones too,
                        so a record that is found there counts as none here
     aborted            its index keeps transactions of which the log start has left the marker or
-                       a part; for our reader these begin at the log start, or are not there
-    files at a start   it removes snapshots up to the log start, and the epochs before it
+                       a part; for our reader these begin at the log start, or are not there.
+                       If a cleaner has removed the first batches of a transaction, or all, its
+                       index keeps it; for our reader it may begin later, or is not there
+    last stable        it may be below a log start that is inside of a batch
+    files at a start   it removes snapshots up to the log start, and the epochs before it; it makes
+                       an empty file of epochs if there is none
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -119,6 +123,7 @@ def differences(ours: LogReading, theirs: LogReading) -> list[str]:
     """Return each field that differs, with the first items of lists that are not in both."""
     begun = {each.last_offset for each in theirs.aborted if each.first_offset < ours.log_start}
     ours, theirs = (_without(each, begun) for each in (ours, theirs))
+    theirs = _as_ours(theirs, ours)
     found = []
     for name, one, other in zip(LogReading._fields, ours, theirs, strict=True):
         if isinstance(one, list) and isinstance(other, list) and one != other:
@@ -135,6 +140,25 @@ def _without(reading: LogReading, markers: set[int]) -> LogReading:
     return reading._replace(aborted=aborted)
 
 
+def _as_ours(theirs: LogReading, ours: LogReading) -> LogReading:
+    """Return Kafka's reading with the start of aborted transactions and the bound of ours.
+
+    Entries that ours has not, and that hide no record, are left out.
+    """
+    starts = {(each.producer_id, each.last_offset): each.first_offset for each in ours.aborted}
+    hidden = {each.offset for each in theirs.uncommitted}
+    hidden -= {each.offset for each in theirs.committed}
+    aborted = []
+    for each in theirs.aborted:
+        start = starts.get((each.producer_id, each.last_offset))
+        if start is not None:
+            aborted.append(each._replace(first_offset=max(each.first_offset, start)))
+        elif any(each.first_offset <= offset <= each.last_offset for offset in hidden):
+            aborted.append(each)
+    stable = max(theirs.last_stable, theirs.log_start)
+    return theirs._replace(aborted=sorted(aborted), last_stable=stable)
+
+
 def changes(
     before: Mapping[str, bytes], after: Mapping[str, bytes], *, log_start: int
 ) -> Iterator[str]:
@@ -144,13 +168,15 @@ def changes(
         is_old_snapshot = name.endswith(SNAPSHOT) and int(name[:20]) <= log_start
         if old == new or (is_old_snapshot and new is None):
             continue
-        if name == LEADER_EPOCHS and old is not None and _epochs_from(old, log_start) == new:
+        if name == LEADER_EPOCHS and _epochs_from(old, log_start) == new:
             continue
         yield f"Kafka has changed {name}: {old!r}, {new!r}"
 
 
-def _epochs_from(data: bytes, log_start: int) -> bytes:
-    """Return the file of leader epochs as Kafka shortens it to a log start."""
+def _epochs_from(data: bytes | None, log_start: int) -> bytes:
+    """Return the file of leader epochs as Kafka shortens it to a log start, empty without one."""
+    if data is None:
+        return b""
     entries = [tuple(map(int, line.split())) for line in data.decode().splitlines()[2:]]
     later = [each for each in entries if each[1] > log_start]
     earlier = [(epoch, log_start) for epoch, start in entries if start <= log_start]
