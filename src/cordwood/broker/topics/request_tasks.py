@@ -54,7 +54,10 @@ async def _wait(task: asyncio.Task[None], deadline: RequestDeadline | None) -> b
 
 
 def _report(task: asyncio.Task[None]) -> None:
-    """Log the error of a task that no caller waits for; a timeout has been answered already."""
-    error = task.exception()
+    """Log the error of a task that no caller waits for; a timeout has been answered already.
+
+    A task is cancelled only with its loop.
+    """
+    error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, RequestTimedOutError):
         _log.error("a change of topics failed", exc_info=error)

@@ -81,3 +81,14 @@ def test_error_of_a_task_that_timed_out_is_logged(caplog: pytest.LogCaptureFixtu
     run(scene())
 
     assert [each.message for each in caplog.records] == ["a change of topics failed"]
+
+
+def test_task_that_ends_with_its_loop_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene() -> None:
+        caller = asyncio.get_running_loop().create_task(RequestTasks().run(turns(9)))
+        await turns(1)
+        caller.cancel()
+
+    run(scene())
+
+    assert not caplog.records
