@@ -12,38 +12,33 @@ from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.outcome import Ticket
 from cordwood.coordination.ports import InternalLog
 from cordwood.core.errors import KafkaError
-from cordwood.protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
 from cordwood.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from tests.interop.kafka_harness.ordered_changes import wait_until
+from tests.interop.kafka_harness.ordered_changes import alter_configs, wait_until
 from tests.interop.kafka_harness.ordered_kafka import COUNTS, OrderedKafka
 
 COMMIT_VERSION: Final = 8
 TOPIC: Final = "__consumer_offsets"
 #: The longest metadata that are tried; a commit takes up to 4,096.
 LONGEST: Final = 2_000
+_LIMIT: Final = "max.message.bytes"
 _TOPIC_RESOURCE: Final = 2
-_SET, _DELETE = 0, 1
+_OFFSETS: Final = (_TOPIC_RESOURCE, TOPIC)
 
 
 @contextmanager
 def limited(kafka: OrderedKafka, max_message_bytes: int) -> Iterator[None]:
     """Limit the batches of groups in a running Kafka."""
-    _alter(kafka, max_message_bytes)
+    alter_configs(kafka, _OFFSETS, {_LIMIT: max_message_bytes})
     wait_until(lambda: not is_stored(kafka, LONGEST))
     try:
         yield
     finally:
-        _alter(kafka, None)
+        alter_configs(kafka, _OFFSETS, {_LIMIT: None})
         wait_until(lambda: is_stored(kafka, LONGEST))
 
 
@@ -80,17 +75,3 @@ def commit_of(length: int) -> OffsetCommitRequest:
     )
     topic = OffsetCommitRequestTopic(name=next(iter(COUNTS)), partitions=[partition])
     return OffsetCommitRequest(group_id="limited", member_id="", topics=[topic])
-
-
-def _alter(kafka: OrderedKafka, max_message_bytes: int | None) -> None:
-    config = AlterableConfig(
-        name="max.message.bytes",
-        config_operation=_DELETE if max_message_bytes is None else _SET,
-        value=None if max_message_bytes is None else str(max_message_bytes),
-    )
-    resource = AlterConfigsResource(
-        resource_type=_TOPIC_RESOURCE, resource_name=TOPIC, configs=[config]
-    )
-    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
-    (altered,) = kafka.ask(request, 1, answer=IncrementalAlterConfigsResponse).responses
-    assert not altered.error_code, altered

@@ -111,7 +111,10 @@ def set_group_config(kafka: OrderedKafka, group_id: str, values: Mapping[str, in
     _alter(kafka, _LATER, {_LATER_CONFIG: next(_numbers) % 15_000})
 
 
-def _alter(kafka: OrderedKafka, group_id: str, values: Mapping[str, int | None]) -> None:
+def alter_configs(
+    kafka: OrderedKafka, resource: tuple[int, str], values: Mapping[str, int | None]
+) -> None:
+    """Set the configs of a resource, a type and a name, or remove them with None."""
     configs = [
         AlterableConfig(
             name=name,
@@ -120,12 +123,15 @@ def _alter(kafka: OrderedKafka, group_id: str, values: Mapping[str, int | None])
         )
         for name, value in values.items()
     ]
-    resource = AlterConfigsResource(
-        resource_type=GROUP_RESOURCE, resource_name=group_id, configs=configs
-    )
-    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+    kind, named = resource
+    changed = AlterConfigsResource(resource_type=kind, resource_name=named, configs=configs)
+    request = IncrementalAlterConfigsRequest(resources=[changed], validate_only=False)
     (altered,) = kafka.ask(request, 1, answer=IncrementalAlterConfigsResponse).responses
     assert not altered.error_code, altered
+
+
+def _alter(kafka: OrderedKafka, group_id: str, values: Mapping[str, int | None]) -> None:
+    alter_configs(kafka, (GROUP_RESOURCE, group_id), values)
     described = DescribeConfigsRequest(
         resources=[
             DescribeConfigsResource(
