@@ -31,7 +31,7 @@ class CompletionWaits:
         finally:
             timer.cancel()
             waiting.remove(ended)
-            if not waiting and self._waiting.get(transactional_id) is waiting:
+            if not waiting:
                 del self._waiting[transactional_id]
 
     def wake(self, transactional_id: str) -> None:
