@@ -383,14 +383,16 @@ def _transacted(jars: Jars, peer: Peer, words: Sequence[str]) -> tuple[float, fl
     Kafka 4.3 refuses a batch with INVALID_TXN_STATE at times, when a marker is appended while its
     producer's next transaction is verified. The producer has to stop then, and Kafka's run is lost.
     """
-    for _ in range(_MOST_LOST if peer.name == KAFKA else 0):
+    lost = 0
+    while True:
         used = peer.processor_seconds()
         try:
             return float(tool(jars, JAVA, *words)), peer.processor_seconds_since(used)
         except RuntimeError as error:
+            if peer.name != KAFKA or lost == _MOST_LOST:
+                raise
+            lost += 1
             print(f"  lost, {peer.name}: {str(error)[-200:]}", file=sys.stderr)
-    used = peer.processor_seconds()
-    return float(tool(jars, JAVA, *words)), peer.processor_seconds_since(used)
 
 
 # -- storm
