@@ -5,10 +5,10 @@
     members        a classic group of a few members with much metadata, and one of KIP-848 of many
     transaction    open, of a producer that has left; it has the partitions and their offsets
 
-Each partition has records of that producer: a log that is in use already needs no memory and
-files of a request. `CoordinationSite` makes all this; `coordination_bombs` yields the requests. An
-answer repeats a large group or transaction a few times only: brokers, Kafka as well, answer as
-often as they are asked.
+Each partition has records of that producer, so that no request opens a log for the first time.
+`CoordinationSite` makes all this; `coordination_bombs` yields the requests. A response repeats a
+large group or transaction a few times only: brokers, Kafka as well, answer as often as they are
+asked.
 """
 
 from collections.abc import Iterator
