@@ -213,7 +213,7 @@ func saramaGroups(q question, client sarama.Client, admin sarama.ClusterAdmin) (
 	switch q.Ask {
 	case "list_groups":
 		groups, err := admin.ListConsumerGroups()
-		var names []string
+		names := []string{} // a slice that is nil would be null in the answer
 		for name := range groups {
 			names = append(names, name)
 		}
