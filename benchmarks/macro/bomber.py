@@ -10,6 +10,7 @@
     unread       responses that the client does not read, of 40 connections
     slow         frames that arrive byte by byte, of 40 connections
     compressed   a batch of 200 KB that becomes 200 MB
+    first        the first record of each of many partitions, in one request
     coordinated  requests about groups, offsets and transactions of many partitions, which exist
 
 A bystander, another process, sends ApiVersions every 5 ms. The verdict on a part is the largest
@@ -42,6 +43,7 @@ import cordwood
 from benchmarks.bombs.compressed_batch import compressed_batch
 from benchmarks.bombs.coordination import CoordinationSite, coordination_bombs
 from benchmarks.bombs.descriptions import creation_of, descriptions_of
+from benchmarks.bombs.first_records import UNUSED, first_records
 from benchmarks.bombs.requests import TOPIC, Bomb, bombs, frame
 from benchmarks.bombs.target import Target, worst_ms
 from benchmarks.figure import Bound, Figure
@@ -66,9 +68,10 @@ from tests.interop.kafka_harness.jars import fetch
 from tests.serving import ROOT
 
 COORDINATED: Final = "coordinated"
+FIRST: Final = "first"
 PING_GOAL_MS: Final = 50
 GROWTH_GOAL_MIB: Final = 50
-#: Files of logs that requests have used stay open.
+#: Files of logs that requests have used stay open, those of first records too.
 DESCRIPTORS_GOAL: Final = 10
 #: The peak of parts whose requests take memory that is in a budget, with room for that budget.
 PEAK_GOALS_MIB: Final[Mapping[str, float]] = MappingProxyType(
@@ -249,6 +252,15 @@ def _compressed(target: Target, options: Options) -> None:
         target.throw(bomb, "Produce")
 
 
+def _first(target: Target, options: Options) -> None:
+    target.throw(frame(first_records(range(_unused(options))), _BY_NAME), "Produce")
+
+
+def _unused(options: Options) -> int:
+    """Return the number of partitions without a record."""
+    return options.partitions // 10
+
+
 PARTS: Final[Mapping[str, Part]] = MappingProxyType(
     {
         "requests": _requests,
@@ -257,6 +269,7 @@ PARTS: Final[Mapping[str, Part]] = MappingProxyType(
         "unread": _unread,
         "slow": _slow,
         "compressed": _compressed,
+        FIRST: _first,
         COORDINATED: _coordinated,
     }
 )
@@ -293,6 +306,8 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
         peer.start()
         with cordwood.Admin(peer.bootstrap) as admin:
             admin.create_topic(TOPIC)
+            if part == FIRST:
+                admin.create_topic(UNUSED, partitions=_unused(options))
         target = Target(peer, peer.folder / "pings")
         target.warm_up()
         if part == "unread":
@@ -360,7 +375,7 @@ def _figures(part: str, mine: Verdict, theirs: Verdict | None) -> Iterator[Figur
         "loop_ms": PING_GOAL_MS,
         "grown_mib": GROWTH_GOAL_MIB,
         "peak_mib": PEAK_GOALS_MIB.get(part),
-        "descriptors": DESCRIPTORS_GOAL,
+        "descriptors": None if part == FIRST else DESCRIPTORS_GOAL,
         "unanswered": 0,
     }
     units = {"ping_ms": "ms", "loop_ms": "ms", "grown_mib": "MiB", "peak_mib": "MiB"}

@@ -8,7 +8,6 @@ A failed start closes everything that it has opened. A node runs on the event lo
 over a `NodeRuntime`: ports and engines of this machine, or of a test.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -42,6 +41,7 @@ from cordwood.broker.coordinators.coordinators import CoordinatorParts, Coordina
 from cordwood.broker.dispatch import Dispatch
 from cordwood.broker.hosting.log_reconciliation import reconcile
 from cordwood.broker.hosting.topic_hosting import TopicHosting
+from cordwood.broker.loop_calls import LoopCalls
 from cordwood.broker.loop_turns import TurnQueue
 from cordwood.broker.metadata.metadata_adoption import open_metadata
 from cordwood.broker.metadata.metadata_cache import MetadataCache
@@ -213,7 +213,7 @@ class Node:
         runtime = self._runtime
         options = ManagerOptions(
             open_files=OpenFileCache(runtime.ports.files, runtime.max_open_files),
-            call_soon=asyncio.get_running_loop().call_soon_threadsafe,
+            call_soon=LoopCalls(runtime.network_clock).call_soon,
             on_event=_warn,
             on_outage=lambda words: _log.error("log directory offline", extra=fields(what=words)),
             on_task_failure=self.metrics.counter("cordwood_log_task_failures_total").add,
