@@ -1,8 +1,11 @@
 """Producer snapshots and transaction indexes are compared with the log."""
 
+from typing import ClassVar
+
 import pytest
 
 from cordwood.records.batch_builder import BatchFields, empty_batch
+from cordwood.records.batch_checks import CheckedBatch, PlainBatchChecker
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.producers.producer_snapshot import decode_snapshot, encode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
@@ -260,3 +263,45 @@ def test_batches_without_a_producer_are_skipped() -> None:
     transactional = bytes(batch(at=3) + produced(1, 1, at=4, is_transactional=True))
 
     assert damages(directory(log=log, log_3=transactional)) == []
+
+
+class ComparedOffset(int):
+    """An offset that counts the comparisons of offsets."""
+
+    count: ClassVar[int] = 0
+
+    def __lt__(self, other: object) -> bool:
+        ComparedOffset.count += 1
+        return int(self) < other  # type: ignore[operator]  # an offset
+
+    def __gt__(self, other: object) -> bool:
+        ComparedOffset.count += 1
+        return int(self) > other  # type: ignore[operator]  # an offset
+
+
+def count_comparisons(producers: int) -> int:
+    """Return the comparisons of offsets for transactions that are open at once and abort."""
+    begun = (
+        produced(0, producer=(each, 0), at=each, is_transactional=True) for each in range(producers)
+    )
+    ended = (marker(producer=(each, 0), at=producers + each) for each in range(producers))
+    data = b"".join((*begun, *ended))
+    swept = PlainBatchChecker().check(data)
+    names = CheckedBatch._fields
+    for field in ("base_offset", "last_offset"):
+        column = names.index(field)
+        swept.columns[column] = list(map(ComparedOffset, swept.columns[column]))
+    check = ProducerCheck(source(directory(log=data)), ())
+    check.start(0)
+    ComparedOffset.count = 0
+
+    check.add(swept, memoryview(data))
+
+    return ComparedOffset.count
+
+
+def test_comparisons_of_open_transactions_are_linear() -> None:
+    few, many = map(count_comparisons, (200, 800))
+
+    assert few > 0
+    assert many < 8 * few
