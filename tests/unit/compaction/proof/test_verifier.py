@@ -10,10 +10,14 @@ from cordwood.compaction.proof.key_checks import ENTRY_BYTES, KeyScope, PlainKey
 from cordwood.compaction.proof.record_checks import PlainRecordVerifier
 from cordwood.compaction.proof.verifier import verify, verify_alone
 from cordwood.compaction.proof.violations import Violations
+from cordwood.records.decoder import Decoder, ReadRequest
+from cordwood.records.kernels.kernel_decoder import KernelDecoder
+from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.storage.files.file_names import LOG
 from cordwood.storage.segment.transaction_index import AbortedTxn
 from tests.unit.compaction.both_sides import ALL_KEYS, BothSides, without
 from tests.unit.compaction.compaction_samples import batch, marker, sent, with_horizon
+from tests.unit.records.segments import changed, rows
 
 WAS = [batch(0, "a1 b1 c1 d1"), batch(4, "a2 b2 e- -x")]
 LEFT = [without(WAS[0], 0, 1), with_horizon(without(WAS[1], 7))]
@@ -28,6 +32,14 @@ def log(*left: bytes) -> BothSides:
 
 def test_correct_output_has_no_violations() -> None:
     assert log().wrongs() == []
+
+
+@pytest.mark.parametrize("decoder", (PlainDecoder(), KernelDecoder()), ids=("plain", "kernels"))
+def test_attribute_byte_of_a_record_has_no_meaning(decoder: Decoder) -> None:
+    other = changed(LEFT[0], 62, b"\x7f")
+
+    assert log(other, LEFT[1]).wrongs() == []
+    assert rows(decoder, other, ReadRequest()) == rows(decoder, LEFT[0], ReadRequest())
 
 
 def test_verification_computes_the_certificate() -> None:

@@ -23,7 +23,12 @@ from cordwood.spark.source.offset_resolution import (
     resolve_topic_ids,
 )
 from cordwood.spark.source.pushed_filters import NO_FILTERS, IntegerInterval, PushedFilters
-from cordwood.spark.source.source_options import OffsetRangeLimit, SourceOptions, TopicChoice
+from cordwood.spark.source.source_options import (
+    OffsetRangeLimit,
+    SourceOptions,
+    TopicChoice,
+    parse_options,
+)
 
 ORDERS = TopicPartition(TopicName("orders"), PartitionId(0))
 EXTENTS = {ORDERS: PartitionExtent(10, 50)}
@@ -232,6 +237,16 @@ def test_gap_is_not_filtered() -> None:
 def test_unknown_topic_or_partition_is_rejected(options: SourceOptions, words: str) -> None:
     with pytest.raises(SettingError, match=words):
         check_requested(options, topics=["orders", "payments"], partitions=[ORDERS])
+
+
+def test_partitions_that_offsets_leave_out_are_read_as_a_whole() -> None:
+    other = TopicPartition(TopicName("orders"), PartitionId(1))
+    given = {"startingOffsets": '{"orders": {"0": 20}}', "endingOffsets": '{"orders": {"0": 30}}'}
+    options = parse_options({"path": "logs", **given})
+
+    found = resolve_ranges({**EXTENTS, other: PartitionExtent(3, 70)}, options, readers=())
+
+    assert found == [OffsetRange(ORDERS, 20, 30), OffsetRange(other, 3, 70)]
 
 
 def test_starting_timestamp_after_the_last_record_is_no_error_where_a_read_continues() -> None:
