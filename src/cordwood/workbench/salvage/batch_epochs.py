@@ -1,12 +1,13 @@
 """Leader epochs of salvaged batches, which no checksum covers.
 
 They never decrease. One that decreases, or is too high, gets the epoch of its neighbours, or that
-of its offset in the checkpoint of leader epochs.
+of its offset in the checkpoint of leader epochs. Old messages have no epoch (-1), and keep none in
+a v2 batch: a cleaner or a conversion may have written it among batches with epochs.
 """
 
 from collections.abc import Callable
 
-from cordwood.core.types import LeaderEpoch, Offset
+from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
 from cordwood.records.record_batch import MAGIC
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
 
@@ -42,22 +43,34 @@ def _correct_trusted_epochs(
     around: tuple[int | None, int | None],
 ) -> list[SalvagedBatch]:
     """Correct the epochs that are below or above those of both neighbours."""
-    epochs = [batch.epoch for batch in batches]
+    afters = _next_epochs(batches)
+    latest: int = NO_LEADER_EPOCH
     for index, batch in enumerate(batches):
+        if batch.epoch == NO_LEADER_EPOCH:
+            continue
         known = epoch_for(Offset(batch.offset))
         ends = around if known is None else (known, known)
-        before = epochs[index - 1] if index else ends[0]
-        after = epochs[index + 1] if index + 1 < len(epochs) else ends[1]
+        before = latest if index else ends[0]
+        after = ends[1] if afters[index] is None else afters[index]
         if _is_wrong(batch, before, after):
             assert before is not None, "_is_wrong requires it"
             assert after is not None, "_is_wrong requires it"
-            # Old messages have none.
-            right = before if before >= 0 else after
+            right = after if before == NO_LEADER_EPOCH else before
             right = known if known is not None and before <= known else right
-            epochs[index] = right
             repair = f"leader epoch (was {batch.epoch})"
             batches[index] = batch._replace(epoch=right, repairs=(*batch.repairs, repair))
+        latest = batches[index].epoch
     return batches
+
+
+def _next_epochs(batches: list[SalvagedBatch]) -> list[int | None]:
+    """Return for each batch the epoch of the next one that has one; None without such a batch."""
+    found: list[int | None] = []
+    after = None
+    for batch in reversed(batches):
+        found.append(after)
+        after = after if batch.epoch == NO_LEADER_EPOCH else batch.epoch
+    return found[::-1]
 
 
 def _is_wrong(batch: SalvagedBatch, before: int | None, after: int | None) -> bool:

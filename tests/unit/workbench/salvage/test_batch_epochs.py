@@ -26,6 +26,26 @@ def test_only_epoch_of_a_file_is_compared_with_those_around_it(
     assert corrected(5, around=around) == [right]
 
 
+def test_batches_without_an_epoch_among_others_keep_none() -> None:
+    assert corrected(0, -1, 0, around=(None, None)) == [0, -1, 0]
+    assert corrected(-1, -1, 2, -1, around=(0, 2)) == [-1, -1, 2, -1]
+
+
+@pytest.mark.parametrize(
+    ("epochs", "right"),
+    (
+        ((1, -1, 9, -1, 1), [1, -1, 1, -1, 1]),
+        ((1, 9, -1, 1), [1, 1, -1, 1]),
+        ((-1, 9, -1, 1), [-1, 1, -1, 1]),
+        ((1, -1, 0), [1, -1, 1]),
+    ),
+)
+def test_epochs_next_to_batches_without_one_are_compared(
+    epochs: tuple[int, ...], right: list[int]
+) -> None:
+    assert corrected(*epochs, around=(1, 1)) == right
+
+
 def test_first_doubtful_batch_gets_the_epoch_before_the_file() -> None:
     assert corrected(17, 18, around=(1, 1), trust=Trust.REBUILT) == [1, 1]
     assert corrected(17, around=(None, 1), trust=Trust.REBUILT) == [17]

@@ -260,6 +260,15 @@ def test_leader_epoch_of_a_file_with_one_batch_is_corrected_by_its_neighbours() 
     assert [each.why for each in report.mended] == ["repaired: leader epoch (was 5)"]
 
 
+def test_batch_without_a_leader_epoch_among_others_is_whole() -> None:
+    files = directory({ZERO: batch(0) + batch(4, epoch=-1) + batch(8)})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert (report.is_whole, report.mended) == (True, ())
+    assert read_whole(files, f"/out/t-0/{ZERO}") == read_whole(files, f"{SOURCE}/{ZERO}")
+
+
 def test_checkpoints_of_another_partition_are_not_used() -> None:
     beside = {"log-start-offset-checkpoint": b"0\n1\nu 0 4\n"}
     files = directory({ZERO: batch(0) + batch(4)}, beside=beside)
