@@ -19,6 +19,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 import pyarrow as pa
 import pyspark
 from packaging.requirements import Requirement
+from pyspark.sql.functions import broadcast
 
 import cordwood.spark
 from tests.spark.naive_source import PATIENCE_S, WRONG, NaiveSource
@@ -173,18 +174,29 @@ def test_spark_plans_a_frame_once(naive: "SparkSession", tmp_path: Path) -> None
     assert (tmp_path / "once").stat().st_size == 1
 
 
-def test_spark_plans_both_sides_of_a_join_concurrently_and_therefore_twice(
+def test_spark_plans_a_join_twice_while_its_sides_are_planned_concurrently(
     naive: "SparkSession", tmp_path: Path
 ) -> None:
-    """Each side has a thread. A late side would use the other's plan, so both wait."""
+    """A broadcast and a shuffle have a thread each, and each waits for the other one."""
     plans = tmp_path / "joined"
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
         frame = trapped(naive, "", plans=str(plans), meets=str(server.getsockname()[1]))
         both = pool.submit(let_meet, server)
-        assert frame.alias("one").join(frame.alias("other"), "n").count() == 1
+        assert frame.repartition("n").join(broadcast(frame), "n").count() == 1
         both.result()
 
     assert plans.stat().st_size == 2
+
+
+def test_spark_plans_a_join_once_while_its_sides_are_planned_in_turn(
+    naive: "SparkSession", tmp_path: Path
+) -> None:
+    """The other side is planned after the broadcast, and uses its plan."""
+    frame = trapped(naive, "", plans=str(tmp_path / "joined"))
+
+    assert frame.join(broadcast(frame), "n").count() == 1
+
+    assert (tmp_path / "joined").stat().st_size == 1
 
 
 def test_frame_keeps_the_end_that_its_first_query_saw(spark: "SparkSession", logs: Path) -> None:
