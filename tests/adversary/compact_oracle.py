@@ -23,7 +23,7 @@ from cordwood.workbench.partition_columns import ColumnsRequest, read_partition
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.adversary.random_logs import RandomLog
 from tests.adversary.verify_oracle import SOURCE
-from tests.unit.workbench.compact_samples import IdlePassControl
+from tests.unit.workbench.compact_samples import PLAIN_READERS, IdlePassControl
 
 
 class Row(NamedTuple):
@@ -60,7 +60,7 @@ def compacted(files: MemoryFiles, order: CompactOrder) -> Compacted:
         SOURCE,
         found=SettingsFinder(files, given=given).find("/source", "orders"),
         order=order,
-        decoder=PlainDecoder(),
+        readers=PLAIN_READERS,
         run=lambda job: runner.run(job, IdlePassControl()),
     )
     uncommitted, committed = (rows_of(files, is_committed=each) for each in (False, True))

@@ -10,7 +10,6 @@ import pytest
 from cordwood.compaction.cleaning_job import Verify
 from cordwood.compaction.engine.cleaned_transaction_metadata import MarkerState
 from cordwood.compaction.plan.delete_horizon import HorizonState
-from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.workbench.certificate_check import check_certificate
 from cordwood.workbench.compact import CompactOrder
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
@@ -19,6 +18,7 @@ from tests.adversary.compact_oracle import committed_of, compacted, order_of, su
 from tests.adversary.random_logs import FEATURES, random_log
 from tests.adversary.verify_oracle import SOURCE, placed
 from tests.adversary.witness_damages import Directory
+from tests.unit.workbench.compact_samples import PLAIN_READERS
 
 SOAK = os.environ.get("CORDWOOD_SOAK") == "1"
 LOGS = 100_000 if SOAK else 2_000
@@ -54,7 +54,7 @@ def fault(seed: int, counts: Counter[str], how: Verify) -> str:
         counts["passes"] += 1
         counts["removed"] += len(log.records) - len(expected)
         checked = check_certificate(
-            files, SOURCE, certificate=done.report.certificate, decoder=PlainDecoder()
+            files, SOURCE, certificate=done.report.certificate, readers=PLAIN_READERS
         )
         if checked.is_wrong:
             return f"seed {seed}: {order}: {checked}"

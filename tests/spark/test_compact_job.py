@@ -13,7 +13,6 @@ from cordwood.compaction.engine.plain_engine import PLAIN
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.core.ports import Ports
 from cordwood.core.system import SystemFiles, SystemRandom
-from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder
 from cordwood.storage.checkpoints.clean_shutdown_file import CLEAN_SHUTDOWN
 from cordwood.testing.virtual_clock import VirtualClock
@@ -26,7 +25,7 @@ from cordwood.workbench.compact import compact as compact_here
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.spark.keyed_logs import CONFIG, build_logs, contents, records_left
 from tests.spark.kills import KILLS, KillableFiles, survive
-from tests.unit.workbench.compact_samples import IdlePassControl
+from tests.unit.workbench.compact_samples import PLAIN_READERS, IdlePassControl
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,7 +51,7 @@ def by_one_process(world: Path) -> list[CompactReport]:
         compact_here,
         Ports(files=FILES, clock=VirtualClock(), random=SystemRandom()),
         order=ORDER,
-        decoder=PlainDecoder(),
+        readers=PLAIN_READERS,
         run=partial(runner.run, control=IdlePassControl()),
     )
     return [compact_one(path, found=found) for path, found in places(world)]

@@ -24,11 +24,12 @@ from cordwood.compaction.passes.key_erasure import KeyForm, parse_keys
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Files, Ports
 from cordwood.core.system import SystemClock, SystemRandom, ThreadWorker
-from cordwood.records.kernels import decoder
+from cordwood.records.kernels import decoder, state_scanner
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.storage.reader.path_resolution import open_reader
 from cordwood.workbench import compact as work
 from cordwood.workbench.compact import CompactOrder, CompactReport, CompactTarget
+from cordwood.workbench.record_digest import RecordReaders
 
 #: A record takes about this much at least, and more than that in memory.
 _RECORD_BYTES: Final = 64
@@ -104,15 +105,17 @@ def compact(
     size = count_work(files, [target.path for target in targets])
     warm_kernels_for(size)
     with output.opened() as printer, interruptible() as is_stopped, show_progress(None) as bar:
-        do = partial(
-            work.plan_compaction if is_dry_run else work.compact,
-            Ports(files=files, clock=SystemClock(), random=SystemRandom()),
-            order=order,
-            decoder=decoder(),
-        )
+        ports = Ports(files=files, clock=SystemClock(), random=SystemRandom())
+        do = partial(work.plan_compaction, ports, order=order, decoder=decoder())
         if not is_dry_run:
             runner = InlineRunner(files, engine(size), ThreadWorker(1))
-            do = partial(do, run=partial(runner.run, control=_PassMonitor(is_stopped, bar)))
+            do = partial(
+                work.compact,
+                ports,
+                order=order,
+                readers=RecordReaders(decoder(), state_scanner()),
+                run=partial(runner.run, control=_PassMonitor(is_stopped, bar)),
+            )
         for path, found in targets:
             try:
                 printer.print_report(do(path, found=found))

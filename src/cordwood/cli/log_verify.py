@@ -70,14 +70,16 @@ def _check_certificates(
     files: "Files", path: str, partitions: "Sequence[VerifiedPartition]"
 ) -> "tuple[CertificateCheck, ...]":
     """Compare each certificate in a file with its partition, in every given log directory."""
-    from cordwood.records.kernels import decoder  # noqa: PLC0415  # help needs none of it
+    from cordwood.records.kernels import decoder, state_scanner  # noqa: PLC0415  # help needs none of it
     from cordwood.workbench import certificate_check as work  # noqa: PLC0415  # as above
+    from cordwood.workbench.record_digest import RecordReaders  # noqa: PLC0415  # as above
 
     checked = []
+    readers = RecordReaders(decoder(), state_scanner())
     for certificate in work.read_certificates(files, path).values():
         places = [each.path for each in partitions if each.partition == certificate.partition]
         checked += [
-            work.check_certificate(files, place, certificate=certificate, decoder=decoder())
+            work.check_certificate(files, place, certificate=certificate, readers=readers)
             for place in places
         ] or [work.missing_partition(certificate)]
     return tuple(checked)

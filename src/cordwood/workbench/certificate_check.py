@@ -26,12 +26,16 @@ from cordwood.compaction.proof.key_checks import KeyScope
 from cordwood.compaction.proof.verifier import verify_alone
 from cordwood.core.errors import BadRecordsError, DamagedFileError
 from cordwood.core.ports import Files
-from cordwood.records.decoder import Decoder
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.reader.path_resolution import open_reader, partition_of
-from cordwood.workbench.record_digest import RecordDigest, digest_records, open_all_records
+from cordwood.workbench.record_digest import (
+    RecordDigest,
+    RecordReaders,
+    digest_records,
+    open_all_records,
+)
 from cordwood.workbench.state_digest import STATES_VERSION
 
 _MEMORY_BYTES = 128 << 20
@@ -95,7 +99,7 @@ def read_certificates(files: Files, path: str) -> dict[str, Certificate]:
 
 
 def check_certificate(
-    files: Files, path: str, *, certificate: Certificate, decoder: Decoder
+    files: Files, path: str, *, certificate: Certificate, readers: RecordReaders
 ) -> CertificateCheck:
     """Compare the partition in a directory with its certificate."""
     digest = _NO_RECORDS
@@ -103,7 +107,7 @@ def check_certificate(
         with closing(open_all_records(files, path)) as reader:
             first, log_end, _ = reader.offsets()
             start, end = max(certificate.start, first), min(certificate.end, log_end)
-            digest = digest_records(reader, start=start, end=end, decoder=decoder)
+            digest = digest_records(reader, start=start, end=end, readers=readers)
             differences = [
                 *_range_differences(certificate, first, log_end),
                 *_record_differences(certificate, digest),

@@ -50,7 +50,12 @@ from cordwood.storage.reader.path_resolution import (
 from cordwood.workbench.exclusive_log import open_exclusively, partition_named_by
 from cordwood.workbench.key_lookup import count_key_records, find_key_offsets
 from cordwood.workbench.partition_paths import is_log_directory
-from cordwood.workbench.record_digest import RecordDigest, digest_records, open_all_records
+from cordwood.workbench.record_digest import (
+    RecordDigest,
+    RecordReaders,
+    digest_records,
+    open_all_records,
+)
 from cordwood.workbench.state_digest import STATES_VERSION
 from cordwood.workbench.topic_settings_lookup import GIVEN, FoundSettings, SettingsFinder
 
@@ -171,7 +176,7 @@ def compact(
     *,
     found: FoundSettings,
     order: CompactOrder,
-    decoder: Decoder,
+    readers: RecordReaders,
     run: RunPass,
 ) -> CompactReport:
     """Compact a partition that no broker uses.
@@ -183,11 +188,12 @@ def compact(
     """
     _ensure_compacted(path, found)
     with open_exclusively(ports, path, config=found.config) as log:
+        decoder = readers.decoder
         prepared = prepare_pass(ports, log, found=found, order=order, decoder=decoder)
         if prepared.job is None:
             return prepared.report
         cleaning = run(prepared.job)
-        return swap_in(ports, log, prepared=prepared, cleaning=cleaning, decoder=decoder)
+        return swap_in(ports, log, prepared=prepared, cleaning=cleaning, readers=readers)
 
 
 class PreparedPass(NamedTuple):
@@ -226,7 +232,12 @@ def prepare_pass(
 
 
 def swap_in(
-    ports: Ports, log: Log, *, prepared: PreparedPass, cleaning: CleaningResult, decoder: Decoder
+    ports: Ports,
+    log: Log,
+    *,
+    prepared: PreparedPass,
+    cleaning: CleaningResult,
+    readers: RecordReaders,
 ) -> CompactReport:
     """Replace the segments by the output of the pass, and return the report."""
     assert prepared.job is not None, "there was a pass to run"
@@ -238,7 +249,7 @@ def swap_in(
     sealed = seal_keys(prepared.erased, salt=salt)
     start = prepared.job.plan.segments[0].base_offset
     with closing(open_all_records(ports.files, log.directory)) as reader:
-        digest = digest_records(reader, start=start, end=cleaning.end, decoder=decoder)
+        digest = digest_records(reader, start=start, end=cleaning.end, readers=readers)
     certificate = replace(
         cleaning.certificate,
         erased_keys=tuple(sealed),

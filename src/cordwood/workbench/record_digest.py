@@ -15,10 +15,11 @@ The producers of the records and the outcomes of their transactions have a diges
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cordwood.core.ports import Files
 from cordwood.records.decoder import Decoder
+from cordwood.records.state_scan import StateScanner
 from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.reader.partition_reader import PartitionCheckpoints, PartitionReader
 from cordwood.workbench.partition_columns import ColumnsRequest, read_partition
@@ -47,6 +48,13 @@ class RecordDigest:
     tombstones: int
     states_sha256: str = ""
     markers: int = 0
+
+
+class RecordReaders(NamedTuple):
+    """The readers of records, and of the states of records; they serve one thread at a time."""
+
+    decoder: Decoder
+    states: StateScanner
 
 
 @dataclass(slots=True)
@@ -82,11 +90,12 @@ def open_all_records(files: Files, path: str) -> PartitionReader:
 
 
 def digest_records(
-    reader: PartitionReader, *, start: int, end: int, decoder: Decoder
+    reader: PartitionReader, *, start: int, end: int, readers: RecordReaders
 ) -> RecordDigest:
     """Return the digest of the records from `start` up to but not including `end`."""
     request, builder = ColumnsRequest(columns=_COLUMNS, start=start, end=end), DigestBuilder()
-    states = StateDigest(start, end)
+    states = StateDigest(start, end, readers.states)
+    decoder = readers.decoder
     for rows in read_partition(reader, request, decoder=decoder, on_run=states.add_run):
         builder.add(rows)
         states.add_rows(rows)

@@ -13,7 +13,6 @@ from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.core.ports import Ports, Worker
 from cordwood.core.system import SystemFiles, SystemRandom
 from cordwood.core.types import Offset
-from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.storage.checkpoints.checkpoint_files import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -26,6 +25,7 @@ from cordwood.workbench.compact import CompactOrder, CompactReport, compact
 from cordwood.workbench.exclusive_log import partition_named_by
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.interop.kafka_harness.our_logs import StandingClock
+from tests.unit.workbench.compact_samples import PLAIN_READERS
 
 PROVEN: Final = CompactOrder(verify=Verify.ALWAYS)
 
@@ -79,6 +79,6 @@ def clean(
         str(directory),
         found=found,
         order=order,
-        decoder=PlainDecoder(),
+        readers=PLAIN_READERS,
         run=lambda job: runner.run(job, IdlePassControl()),
     )

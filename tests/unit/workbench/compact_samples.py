@@ -8,13 +8,18 @@ from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.compaction.plan.plan_builder import PassOptions
 from cordwood.core.ports import Ports
 from cordwood.records.plain_decoder import PlainDecoder
+from cordwood.records.state_scan import PlainStateScanner
 from cordwood.storage.log_config import LogConfig
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.compact import CompactOrder, CompactReport, compact, plan_compaction
+from cordwood.workbench.record_digest import RecordReaders
 from cordwood.workbench.topic_settings_lookup import FoundSettings, SettingsFinder
 from tests.unit.compaction.compaction_samples import batch, texts
 from tests.unit.storage.cleaned_samples import batches_of
 from tests.unit.storage.log_samples import DIRECTORY, LogHarness, lead
+
+#: Readers in plain Python.
+PLAIN_READERS = RecordReaders(PlainDecoder(), PlainStateScanner())
 
 CONFIG = LogConfig(segment_index_bytes=1200, index_interval_bytes=0)
 
@@ -58,7 +63,7 @@ class CompactedPartition:
             DIRECTORY,
             found=found or self.settings(),
             order=order,
-            decoder=PlainDecoder(),
+            readers=PLAIN_READERS,
             run=lambda job: runner.run(job, IdlePassControl()),
         )
 

@@ -10,7 +10,6 @@ import pytest
 from cordwood.compaction.certificate import Certificate
 from cordwood.core.binary import crc32c
 from cordwood.core.errors import DamagedFileError
-from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.workbench.certificate_check import (
     CertificateCheck,
     check_certificate,
@@ -21,7 +20,7 @@ from cordwood.workbench.reindex import reindex
 from tests.unit.compaction.compaction_samples import batch, marker, sent
 from tests.unit.storage.log_samples import DIRECTORY, NOW, follow, headers_of, lead
 from tests.unit.storage.reader_samples import got, harm, name, put
-from tests.unit.workbench.compact_samples import CONFIG, CompactedPartition, order
+from tests.unit.workbench.compact_samples import CONFIG, PLAIN_READERS, CompactedPartition, order
 
 
 def compacted() -> tuple[CompactedPartition, Certificate]:
@@ -33,7 +32,7 @@ def compacted() -> tuple[CompactedPartition, Certificate]:
 
 def checked(partition: CompactedPartition, certificate: Certificate) -> CertificateCheck:
     files = partition.place.files
-    return check_certificate(files, DIRECTORY, certificate=certificate, decoder=PlainDecoder())
+    return check_certificate(files, DIRECTORY, certificate=certificate, readers=PLAIN_READERS)
 
 
 def test_certificate_fits_the_log_that_the_pass_left() -> None:

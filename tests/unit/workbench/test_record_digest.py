@@ -7,12 +7,14 @@ import pytest
 
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
-from cordwood.records.decoder import Decoder
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
-from cordwood.records.plain_decoder import PlainDecoder
-from cordwood.workbench.record_digest import STREAMS, digest_records
+from cordwood.records.kernels.state_scan import KernelStateScanner
+from cordwood.workbench.record_digest import STREAMS, RecordReaders, digest_records
 from tests.unit.compaction.compaction_samples import marker
 from tests.unit.storage.reader_samples import directory, reader
+from tests.unit.workbench.compact_samples import PLAIN_READERS
+
+KERNELS = RecordReaders(KernelDecoder(), KernelStateScanner())
 
 ROWS = (
     (0, 10, b"a", b"1", ()),
@@ -51,22 +53,22 @@ def plain_digest() -> str:
     return sha256(b"".join(sha256(each).digest() for each in streams)).hexdigest()
 
 
-@pytest.mark.parametrize("decoder", (PlainDecoder(), KernelDecoder()), ids=("plain", "kernels"))
+@pytest.mark.parametrize("readers", (PLAIN_READERS, KERNELS), ids=("plain", "kernels"))
 @pytest.mark.parametrize("splits", ((), (2,), (1, 2, 3)))
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.ZSTD))
 def test_digest_does_not_depend_on_batches(
-    decoder: Decoder, splits: tuple[int, ...], codec: Codec
+    readers: RecordReaders, splits: tuple[int, ...], codec: Codec
 ) -> None:
     files = directory(log=batches(*splits, codec=codec) + marker(6, is_commit=False))
 
-    found = digest_records(reader(files), start=0, end=7, decoder=decoder)
+    found = digest_records(reader(files), start=0, end=7, readers=readers)
 
     assert (found.sha256, found.records, found.tombstones) == (plain_digest(), 4, 1)
 
 
 def test_digest_ends_before_its_end() -> None:
     whole, part = (
-        digest_records(reader(directory(log=batches())), start=0, end=end, decoder=PlainDecoder())
+        digest_records(reader(directory(log=batches())), start=0, end=end, readers=PLAIN_READERS)
         for end in (6, 5)
     )
 
@@ -75,6 +77,6 @@ def test_digest_ends_before_its_end() -> None:
 
 
 def test_digest_of_no_records_is_that_of_empty_streams() -> None:
-    found = digest_records(reader(directory(log=b"")), start=0, end=0, decoder=PlainDecoder())
+    found = digest_records(reader(directory(log=b"")), start=0, end=0, readers=PLAIN_READERS)
 
     assert found.sha256 == sha256(sha256().digest() * STREAMS).hexdigest()

@@ -6,14 +6,17 @@ from hashlib import sha256
 import pytest
 
 from cordwood.records.batch_builder import emptied
-from cordwood.records.decoder import Decoder
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
-from cordwood.records.plain_decoder import PlainDecoder
+from cordwood.records.kernels.state_scan import KernelStateScanner
 from cordwood.records.record_batch import RecordBatch
-from cordwood.workbench.record_digest import RecordDigest, digest_records
+from cordwood.records.state_scan import PlainStateScanner, StateScanner
+from cordwood.workbench.record_digest import RecordDigest, RecordReaders, digest_records
 from cordwood.workbench.state_digest import StateDigest
 from tests.unit.compaction.compaction_samples import batch, marker, sent, with_horizon
 from tests.unit.storage.reader_samples import directory, reader
+from tests.unit.workbench.compact_samples import PLAIN_READERS
+
+KERNELS = RecordReaders(KernelDecoder(), KernelStateScanner())
 
 DATA = batch(0, "a1 b1") + sent(2, "c1 d1", producer=7, sequence=4) + batch(4, "e1")
 LOG = DATA + marker(5, producer=7, is_commit=True) + sent(6, "f1", producer=8)
@@ -30,9 +33,9 @@ ROWS = (
 MARKERS = ((5, 7, 0, 1, 0), (7, 8, 0, 0, 0))
 
 
-def digest(log: bytes, *, end: int = 7, decoder: Decoder | None = None) -> RecordDigest:
+def digest(log: bytes, *, end: int = 7, readers: RecordReaders = PLAIN_READERS) -> RecordDigest:
     found = reader(directory(log=log))
-    return digest_records(found, start=0, end=end, decoder=decoder or PlainDecoder())
+    return digest_records(found, start=0, end=end, readers=readers)
 
 
 def plain_digest() -> str:
@@ -45,9 +48,9 @@ def plain_digest() -> str:
     return sha256(b"".join(sha256(each).digest() for each in columns)).hexdigest()
 
 
-@pytest.mark.parametrize("decoder", (PlainDecoder(), KernelDecoder()), ids=("plain", "kernels"))
-def test_digest_is_that_of_its_streams(decoder: Decoder) -> None:
-    found = digest(LOG + END, decoder=decoder)
+@pytest.mark.parametrize("readers", (PLAIN_READERS, KERNELS), ids=("plain", "kernels"))
+def test_digest_is_that_of_its_streams(readers: RecordReaders) -> None:
+    found = digest(LOG + END, readers=readers)
 
     assert (found.states_sha256, found.markers) == (plain_digest(), 1)
 
@@ -95,6 +98,19 @@ def test_markers_behind_the_range_count_once_if_they_end_its_transactions() -> N
     assert digest(LOG + END + others).states_sha256 == plain_digest()
 
 
+@pytest.mark.parametrize("readers", (PLAIN_READERS, KERNELS), ids=("plain", "kernels"))
+def test_transactions_end_in_any_later_run_behind_the_range(readers: RecordReaders) -> None:
+    many = b"".join(sent(at, "z" * 9000 + "1", producer=9) for at in range(8, 140))
+    between = many + marker(140, producer=9, is_commit=True)
+    end, late = marker(7, producer=8, is_commit=False), marker(141, producer=8, is_commit=False)
+
+    far, near = digest(LOG + between + late, readers=readers), digest(LOG + end, readers=readers)
+
+    assert far.markers == near.markers == 1
+    assert far.states_sha256 != near.states_sha256
+    assert far.states_sha256 == digest(LOG + late, readers=readers).states_sha256
+
+
 def test_marker_with_a_delete_horizon_is_the_same_marker() -> None:
     found = digest(LOG + with_horizon(END), end=8)
 
@@ -110,9 +126,10 @@ def test_emptied_batches_have_no_state() -> None:
     assert (found.states_sha256, found.markers) == (expected.states_sha256, 1)
 
 
-def test_run_that_comes_again_counts_once() -> None:
+@pytest.mark.parametrize("scanner", (PlainStateScanner(), KernelStateScanner()))
+def test_run_that_comes_again_counts_once(scanner: StateScanner) -> None:
     (run,) = reader(directory(log=LOG + END)).buffers(0, 7)
-    once, twice = StateDigest(0, 7), StateDigest(0, 7)
+    once, twice = StateDigest(0, 7, scanner), StateDigest(0, 7, scanner)
 
     for states in (once, twice, twice):
         states.add_run(run)

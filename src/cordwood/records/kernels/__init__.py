@@ -2,9 +2,9 @@
 
 `decoder()` returns the fast decoder if its kernels have been compiled before, and the plain one
 otherwise. It loads and never compiles, so that a read does not wait for a compiler. `encoder()`,
-`inspector()`, `line_writer()`, `record_finder()`, `tail_scanner()` and `batch_checker()` behave
-alike. `warm()` compiles in separate processes. Neither an import of this package nor `is_warm`
-imports numba or numpy. May import `core` and the rest of `records`.
+`inspector()`, `line_writer()`, `record_finder()`, `tail_scanner()`, `state_scanner()` and
+`batch_checker()` behave alike. `warm()` compiles in separate processes. Neither an import of this
+package nor `is_warm` imports numba or numpy. May import `core` and the rest of `records`.
 """
 
 import importlib
@@ -24,6 +24,7 @@ from cordwood.records.record_checks import Inspector, PlainInspector
 from cordwood.records.record_encoder import PlainEncoder, RecordEncoder
 from cordwood.records.record_lines import LineWriter, PlainLineWriter
 from cordwood.records.record_lookup import PlainRecordFinder, RecordFinder
+from cordwood.records.state_scan import PlainStateScanner, StateScanner
 from cordwood.records.tail_scan import PlainTailScanner, TailScanner
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ __all__ = [
     "is_warm",
     "line_writer",
     "record_finder",
+    "state_scanner",
     "tail_scanner",
     "warm",
     "warm_for",
@@ -58,6 +60,7 @@ PARTS: Final = (
         "record_checks",
         "record_encoder",
         "record_lookup",
+        "state_scan",
     ),
 )
 
@@ -145,6 +148,15 @@ def batch_checker() -> BatchChecker:
     from cordwood.records.kernels.batch_checks import KernelBatchChecker  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelBatchChecker()
+
+
+def state_scanner() -> StateScanner:
+    """Return a scanner for one thread: the fast one when it is warm, else the plain one."""
+    if not can_load(f"{__name__}.state_scan"):
+        return PlainStateScanner()
+    from cordwood.records.kernels.state_scan import KernelStateScanner  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelStateScanner()
 
 
 def tail_scanner(batches: int) -> TailScanner:

@@ -19,6 +19,7 @@ from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.records.record_checks import PlainInspector
 from cordwood.records.record_lines import PlainLineWriter
 from cordwood.records.record_lookup import PlainRecordFinder
+from cordwood.records.state_scan import PlainStateScanner
 from cordwood.records.tail_scan import PlainTailScanner
 
 #: The first test compiles for all: fifteen seconds of a processor that may be busy.
@@ -113,6 +114,7 @@ def test_decoder_is_plain_when_kernels_are_not_compiled(cold: Path) -> None:
     assert isinstance(kernels.inspector(), PlainInspector)
     assert isinstance(kernels.line_writer(), PlainLineWriter)
     assert isinstance(kernels.batch_checker(), PlainBatchChecker)
+    assert isinstance(kernels.state_scanner(), PlainStateScanner)
 
 
 def test_decoder_is_fast_when_all_is_compiled(warm: Path) -> None:
@@ -123,10 +125,11 @@ def test_decoder_is_fast_when_all_is_compiled(warm: Path) -> None:
 def test_everything_is_fast_when_all_is_compiled(warm: Path) -> None:
     said = ask(
         "from cordwood.records import kernels as k\n"
-        "print(*(type(one()).__name__ for one in (k.inspector, k.line_writer, k.batch_checker)))"
+        "made = (k.inspector, k.line_writer, k.batch_checker, k.state_scanner)\n"
+        "print(*(type(one()).__name__ for one in made))"
     )
 
-    assert said == "KernelInspector KernelLineWriter KernelBatchChecker\n"
+    assert said == "KernelInspector KernelLineWriter KernelBatchChecker KernelStateScanner\n"
 
 
 def test_choice_of_the_decoder_writes_no_files_when_kernels_are_compiled(warm: Path) -> None:

@@ -26,7 +26,7 @@ from cordwood.compaction.passes.attempt_directories import adopt_attempt, remove
 from cordwood.compaction.passes.pass_verification import verify_pass
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Files, Ports
-from cordwood.records.kernels import decoder
+from cordwood.records.kernels import decoder, state_scanner
 from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder
 from cordwood.spark.jobs.compaction.distributed_compaction import (
     CompactionTask,
@@ -50,6 +50,7 @@ from cordwood.workbench.compact import (
     swap_in,
 )
 from cordwood.workbench.exclusive_log import lock_directory, open_locked
+from cordwood.workbench.record_digest import RecordReaders
 
 #: Number of logs that are open at a time.
 LOGS_AT_ONCE: Final = 64
@@ -249,4 +250,5 @@ def _finish(ports: Ports, each: _OpenLog, *, outcome: _Outcome) -> CompactReport
         with suppress(OSError):
             remove_cleaned(ports.files, each.log.directory)
         return outcome
-    return swap_in(ports, each.log, prepared=each.begun, cleaning=outcome, decoder=decoder())
+    readers = RecordReaders(decoder(), state_scanner())
+    return swap_in(ports, each.log, prepared=each.begun, cleaning=outcome, readers=readers)
