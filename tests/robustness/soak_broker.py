@@ -63,9 +63,24 @@ class CountedWorker:
         return tuple(self._running)
 
     def _counted(self, call: Future[T]) -> Future[T]:
-        self._running.add(call)  # type: ignore[arg-type]  # its result is not used
-        call.add_done_callback(self._running.discard)
-        return call
+        """Return a future for the call's end, which has not ended before all its callbacks have.
+
+        Else the clock could advance by hours while a busy machine keeps the thread from a callback.
+        """
+        counted = Future[T]()
+        counted.set_running_or_notify_cancel()
+        self._running.add(counted)  # type: ignore[arg-type]  # its result is not used
+
+        def end(ended: Future[T]) -> None:
+            error = ended.exception()
+            if error is None:
+                counted.set_result(ended.result())
+            else:
+                counted.set_exception(error)
+            self._running.discard(counted)
+
+        call.add_done_callback(end)
+        return counted
 
 
 class SoakBroker:
