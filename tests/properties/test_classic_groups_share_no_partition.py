@@ -17,7 +17,13 @@ from dataclasses import replace
 from typing import Final
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.groups.classic.classic_group import ClassicGroup
@@ -45,6 +51,8 @@ CLIENTS: Final = (
     ("i", 9, "i", 10_000),
     ("j", 8, "i", 30_000),
 )
+#: The end of a member id, after the name of its client or instance.
+UUID_LENGTH: Final = 37
 names = st.sampled_from([each[0] for each in CLIENTS])
 STATES: Final = ClassicGroupState
 
@@ -239,7 +247,9 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         static = {each.instance_id: each.member_id for each in members.values() if each.is_static}
         assert group.static_members == static
         assert not group.pending_joins & members.keys()
-        assert group.pending_syncs <= members.keys()
+        # A SyncGroup stays pending under the former id of a static member, as in Kafka.
+        former = group.pending_syncs - members.keys()
+        assert {each[:-UUID_LENGTH] for each in former} <= static.keys()
         assert group.is_empty <= (not members)
         assert (group.leader_id in members) if members else group.leader_id is None
         if group.state in {STATES.STABLE, STATES.COMPLETING_REBALANCE}:
@@ -275,3 +285,37 @@ class ClassicGroupMachine(RuleBasedStateMachine):
 
 
 TestClassicGroups = ClassicGroupMachine.TestCase
+
+
+class ReturningMemberMachine(ClassicGroupMachine):
+    """The same clients, which begin in a Stable group whose static member has yet to sync."""
+
+    @initialize(returns=st.booleans())
+    def form_the_group(self, returns: bool) -> None:  # noqa: FBT001  hypothesis gives it by name
+        self.join_together({"a", "i"}, 6_000)
+        self.sync("a")
+        if returns:
+            self.restart("i")
+            self.join("i")
+
+
+TestReturningMembers = ReturningMemberMachine.TestCase
+
+
+def test_sync_of_a_member_that_returns_is_pending_under_its_former_id_until_a_rebalance() -> None:
+    machine = ReturningMemberMachine()
+    machine.form_the_group(returns=False)
+    former = machine.clients["i"].member_id
+    machine.restart("i")
+    machine.join("i")
+
+    group = machine.harness.group
+    assert (group.state_name, group.pending_syncs) == ("Stable", {former})
+    machine.fields_agree_with_the_members()
+
+    for _ in range(7):
+        machine.wait(9_999)
+        machine.heartbeat("a")
+        machine.heartbeat("i")
+    assert (group.state_name, group.pending_syncs) == ("PreparingRebalance", set())
+    assert machine.clients["i"].member_id in group.members

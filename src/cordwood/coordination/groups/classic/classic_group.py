@@ -73,7 +73,7 @@ class ClassicGroup:
     static_members: dict[str, str] = field(default_factory=dict)
     #: Ids that were returned with MEMBER_ID_REQUIRED, and have not joined.
     pending_joins: set[str] = field(default_factory=set)
-    #: Members of the generation that have not sent SyncGroup.
+    #: Members of the generation that have not sent SyncGroup, under the ids with which it began.
     pending_syncs: set[str] = field(default_factory=set)
     waiting_joins: dict[str, WaitingJoin] = field(default_factory=dict)
     waiting_syncs: dict[str, Ticket] = field(default_factory=dict)
