@@ -28,7 +28,7 @@ def find_hanging(
     return [
         (partition, each)
         for partition, each in candidates
-        if is_hanging(partition, each, known=known.get(each.producer_id))
+        if is_hanging(partition, known=known.get(each.producer_id))
     ]
 
 
@@ -91,6 +91,11 @@ def abort_producer(admin: Admin, partition: tuple[str, int], *, producer: Aborte
                 f"{partition[0]}-{partition[1]}: the leader knows no producer"
                 f" {producer.producer_id}; `cordwood transactions describe-producers` prints those"
                 " that it knows"
+            )
+        if known.transaction_start is None:
+            raise InvalidRequestError(
+                f"{partition[0]}-{partition[1]}: producer {producer.producer_id} has no open"
+                " transaction; `cordwood transactions find-hanging` prints those that hang"
             )
     _abort(admin, partition, producer=producer, known=known)
 

@@ -20,7 +20,7 @@ PLACE = ("orders", 0)
 
 
 def active(
-    producer_id: int, *, coordinator_epoch: int | None = 2, start: int = 5
+    producer_id: int, *, coordinator_epoch: int | None = 2, start: int | None = 5
 ) -> ActiveProducer:
     return ActiveProducer(
         producer_id=producer_id,
@@ -152,3 +152,17 @@ def test_producer_is_completed_from_the_leader_s_view(
 
     assert admin.aborted == [aborted]
     assert len(admin.searches) == searches
+
+
+@pytest.mark.parametrize(
+    ("producer_id", "message"),
+    ((7, "orders-0: producer 7 has no open transaction"), (8, "the leader knows no producer 8")),
+)
+def test_producer_without_an_open_transaction_is_an_error(producer_id: int, message: str) -> None:
+    admin = RecordingAdmin(active(7, start=None))
+    given = AbortedProducer(producer_id, None, None)
+
+    with pytest.raises(InvalidRequestError, match=message):
+        abort_producer(admin, PLACE, producer=given)  # type: ignore[arg-type]  # the calls that are needed
+
+    assert admin.aborted == []

@@ -1,15 +1,14 @@
 """Open transactions that no coordinator will end (Kafka: `FindHangingTransactionsCommand`).
 
-A transaction hangs if its producer id has no transactional id, if the coordinator's transaction is
-not ongoing or lacks the partition, or if that transaction has begun after the last record.
+A transaction hangs if its producer id has no transactional id, or if the coordinator's transaction
+lacks the partition: it has the partitions that still get a marker. Times decide nothing here. The
+producer makes those of records, often before the coordinator's transaction begins.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from cordwood.client.admin.transaction_types import ActiveProducer, TransactionDescription
 from cordwood.core.types import TopicPartition
-
-_ONGOING = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort"})
 
 
 def open_transactions(
@@ -22,10 +21,6 @@ def open_transactions(
                 yield partition, each
 
 
-def is_hanging(
-    partition: TopicPartition, producer: ActiveProducer, *, known: TransactionDescription | None
-) -> bool:
-    """Return whether the coordinator's view of a producer does not include its transaction."""
-    if known is None or known.state not in _ONGOING or partition not in known.partitions:
-        return True
-    return known.start_ms is not None and producer.last_timestamp < known.start_ms
+def is_hanging(partition: TopicPartition, *, known: TransactionDescription | None) -> bool:
+    """Return whether the coordinator's view of a producer lacks the partition."""
+    return known is None or partition not in known.partitions
