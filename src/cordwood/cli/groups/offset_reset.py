@@ -64,29 +64,36 @@ def new_offsets(
 
 def new_offset(target: ResetTarget, offsets: OffsetChoices, *, partition: TopicPartition) -> int:
     """Return the new offset; InvalidRequestError to shift where no offset is committed."""
+    wanted = wanted_offset(target, offsets, partition=partition)
+    if wanted is not None:
+        return max(offsets.log_start, min(wanted, offsets.log_end))
     found: int | None = None
     match target.kind:
         case ResetKind.EARLIEST:
-            return offsets.log_start
+            found = offsets.log_start
+        case ResetKind.CURRENT:
+            found = offsets.committed
+        case ResetKind.TIME:
+            found = offsets.at_time
+        case _:
+            pass
+    return offsets.log_end if found is None else found
+
+
+def wanted_offset(
+    target: ResetTarget, offsets: OffsetChoices, *, partition: TopicPartition
+) -> int | None:
+    """Return the offset that the user gave, which may be outside the log; None for other kinds."""
+    match target.kind:
         case ResetKind.OFFSET:
-            return _limited(target.value, offsets)
+            return target.value
+        case ResetKind.FILE:
+            return offsets.requested
         case ResetKind.SHIFT:
             if offsets.committed is None:
                 raise InvalidRequestError(
                     f"{partition}: has no committed offset to shift; use --to-offset instead"
                 )
-            return _limited(offsets.committed + target.value, offsets)
-        case ResetKind.CURRENT:
-            found = offsets.committed
-        case ResetKind.TIME:
-            found = offsets.at_time
-        case ResetKind.FILE:
-            found = None if offsets.requested is None else _limited(offsets.requested, offsets)
-        case ResetKind.LATEST:
-            pass
-    return offsets.log_end if found is None else found
-
-
-def _limited(offset: int, offsets: OffsetChoices) -> int:
-    """Return the offset, or the end of the log that is nearest to it."""
-    return max(offsets.log_start, min(offset, offsets.log_end))
+            return offsets.committed + target.value
+        case _:
+            return None

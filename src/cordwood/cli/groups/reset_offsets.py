@@ -29,7 +29,10 @@ AllTopics = Annotated[
 ]
 ToEarliest = Annotated[bool, typer.Option("--to-earliest", help="Reset to the log start.")]
 ToLatest = Annotated[bool, typer.Option("--to-latest", help="Reset to the log end.")]
-ToCurrent = Annotated[bool, typer.Option("--to-current", help="Keep the committed offsets.")]
+ToCurrent = Annotated[
+    bool,
+    typer.Option("--to-current", help="Keep the committed offsets; without one, the log end."),
+]
 ToOffset = Annotated[int | None, typer.Option(min=0, help="Reset to this offset.")]
 ToDatetime = Annotated[
     str | None,
@@ -106,7 +109,7 @@ def reset_offsets(  # noqa: PLR0913  # tidy: allow[parameters] an option each, K
         _print_plan(result.offsets, has_group=len(group or ()) != 1)
     else:
         print_rows(_rows(result.offsets), as_json=as_json)
-    if not execute:
+    if not execute and result.offsets:
         print_message("nothing was changed; add --execute to commit these offsets")
     if result.is_partial:
         raise typer.Exit(1)

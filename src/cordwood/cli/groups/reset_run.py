@@ -13,6 +13,7 @@ from cordwood.cli.groups.offset_reset import (
     ResetKind,
     ResetTarget,
     new_offsets,
+    wanted_offset,
 )
 from cordwood.cli.groups.topic_scope import partitions_in
 from cordwood.cli.terminal import print_message
@@ -39,7 +40,7 @@ class ResetRequest(NamedTuple):
 
 
 class ResetResult(NamedTuple):
-    """The new offsets of each group, and whether a group was left out."""
+    """The new offsets of each group, and whether a group was left out or a named one has none."""
 
     offsets: Mapping[str, Mapping[TopicPartition, int]]
     is_partial: bool
@@ -54,10 +55,21 @@ def reset(config: Mapping[str, object], request: ResetRequest) -> ResetResult:
         for group in groups:
             if not _is_inactive(admin, group):
                 continue
-            found[group] = _decide(admin, group, request, plan=plan.get(group, {}))
-            if found[group] and not request.is_dry_run:
-                _commit(admin, group, found[group])
+            offsets = _decide(admin, group, request, plan=plan.get(group, {}))
+            if not offsets and request.groups:
+                _report_without_offsets(group, request)
+                continue
+            found[group] = offsets
+            if offsets and not request.is_dry_run:
+                _commit(admin, group, offsets)
     return ResetResult(found, is_partial=len(found) < len(groups))
+
+
+def _report_without_offsets(group: str, request: ResetRequest) -> None:
+    if request.file is not None:
+        print_message(f"group {group!r}: {request.file} has no offsets of it; add its lines")
+    else:
+        print_message(f"group {group!r}: has no committed offsets; name the topics with --topic")
 
 
 def _commit(admin: Admin, group: str, offsets: Mapping[TopicPartition, int]) -> None:
@@ -100,19 +112,34 @@ def _decide(
     starts = _list(admin, partitions, EARLIEST)
     ends = _list(admin, partitions, LATEST)
     times = _list(admin, partitions, target.value) if target.kind is ResetKind.TIME else {}
-    return new_offsets(
-        target,
-        {
-            each: OffsetChoices(
-                log_start=starts[each],
-                log_end=ends[each],
-                committed=committed[each].offset if each in committed else None,
-                requested=plan.get(each),
-                at_time=None if times.get(each, -1) < 0 else times[each],
+    choices = {
+        each: OffsetChoices(
+            log_start=starts[each],
+            log_end=ends[each],
+            committed=committed[each].offset if each in committed else None,
+            requested=plan.get(each),
+            at_time=None if times.get(each, -1) < 0 else times[each],
+        )
+        for each in partitions
+    }
+    found = new_offsets(target, choices)
+    _report_moved(target, choices, found)
+    return found
+
+
+def _report_moved(
+    target: ResetTarget,
+    choices: Mapping[TopicPartition, OffsetChoices],
+    found: Mapping[TopicPartition, int],
+) -> None:
+    """Print each offset that is outside the log, and so is moved to the nearest end."""
+    for each, offsets in choices.items():
+        wanted = wanted_offset(target, offsets, partition=each)
+        if wanted not in {None, found[each]}:
+            print_message(
+                f"{each}: offset {wanted} is outside the log ({offsets.log_start} to"
+                f" {offsets.log_end}); it is moved to {found[each]}"
             )
-            for each in partitions
-        },
-    )
 
 
 def _partitions(

@@ -23,6 +23,16 @@ def test_dry_run_is_the_default(command: Command, bootstrap: str) -> None:
     assert committed(bootstrap) == {("orders", 0): 2}
 
 
+def test_group_without_committed_offsets_has_nothing_to_execute(
+    command: Command, bootstrap: str
+) -> None:
+    result = command(*RESET, "--all-topics", "--to-earliest")
+
+    assert (result.code, result.out) == (1, "")
+    assert "has no committed offsets" in result.err
+    assert "--execute" not in result.err
+
+
 def test_exported_offsets_are_restored_from_the_file(
     command: Command, bootstrap: str, tmp_path: Path
 ) -> None:

@@ -1,5 +1,7 @@
 """A reset decides for each partition, and commits on request."""
 
+from pathlib import Path
+
 import pytest
 
 from cordwood.cli.groups.offset_reset import ResetKind, ResetTarget
@@ -9,8 +11,14 @@ from tests.unit.cli.groups.group_samples import committed, make_group, place, ru
 P0, P1 = place("orders", 0), place("orders", 1)
 
 
-def request(kind: ResetKind, value: int = 0, *topics: str) -> ResetRequest:
-    return ResetRequest(("billing",), topics, ResetTarget(kind, value), file=None, is_dry_run=False)
+def request(
+    kind: ResetKind,
+    value: int = 0,
+    *topics: str,
+    groups: tuple[str, ...] = ("billing",),
+    file: str | None = None,
+) -> ResetRequest:
+    return ResetRequest(groups, topics, ResetTarget(kind, value), file=file, is_dry_run=False)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +58,65 @@ def test_group_with_members_is_left_out(bootstrap: str) -> None:
 
     assert result == ({}, True)
     assert committed(bootstrap) == {P0: 2}
+
+
+def test_named_group_that_a_file_lacks_is_reported(
+    bootstrap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_group(bootstrap, {("orders", 0): 2})
+    file = tmp_path / "plan.csv"
+    file.write_text("billing,orders,0,3\n")
+    wanted = request(ResetKind.FILE, groups=("billing", "nope"), file=str(file))
+
+    result = reset({"bootstrap.servers": bootstrap}, wanted)
+
+    assert result == ({"billing": {P0: 3}}, True)
+    assert f"group 'nope': {file} has no offsets of it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("groups", "is_partial", "message"),
+    (
+        (("nope",), True, "group 'nope': has no committed offsets; name the topics with --topic\n"),
+        ((), False, ""),
+    ),
+)
+def test_named_group_without_committed_offsets_is_reported(
+    bootstrap: str,
+    capsys: pytest.CaptureFixture[str],
+    groups: tuple[str, ...],
+    is_partial: bool,  # noqa: FBT001  a parameter of the test
+    message: str,
+) -> None:
+    result = reset({"bootstrap.servers": bootstrap}, request(ResetKind.LATEST, groups=groups))
+
+    assert not any(result.offsets.values())
+    assert result.is_partial is is_partial
+    assert capsys.readouterr().err == message
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "moved"),
+    (
+        (
+            ResetKind.OFFSET,
+            100,
+            "orders-0: offset 100 is outside the log (0 to 4); it is moved to 4\n",
+        ),
+        (
+            ResetKind.SHIFT,
+            -3,
+            "orders-0: offset -1 is outside the log (0 to 4); it is moved to 0\n",
+        ),
+        (ResetKind.SHIFT, 2, ""),
+        (ResetKind.LATEST, 0, ""),
+    ),
+)
+def test_offset_outside_the_log_is_reported(
+    bootstrap: str, capsys: pytest.CaptureFixture[str], kind: ResetKind, value: int, moved: str
+) -> None:
+    make_group(bootstrap, {("orders", 0): 2})
+
+    reset({"bootstrap.servers": bootstrap}, request(kind, value))
+
+    assert capsys.readouterr().err == moved
