@@ -14,7 +14,7 @@ from cordwood.cli.cluster_options import (
     CommandProperty,
     client_config,
 )
-from cordwood.cli.produce import Acks, CompressionCodec, CompressionType, RequiredAcks
+from cordwood.cli.produce import CompressionCodec, RequiredAcks
 from cordwood.cli.terminal import print_output
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each, most of
     num_records: NumRecords = 100_000,
     record_size: RecordSize = 100,
     throughput: Throughput = -1,
-    compression_codec: CompressionCodec = CompressionType.NONE,
-    acks: RequiredAcks = Acks.ALL,
+    compression_codec: CompressionCodec = None,
+    acks: RequiredAcks = None,
     command_property: CommandProperty = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
@@ -57,13 +57,13 @@ def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each, most of
         bootstrap_server,
         command_config,
         properties=command_property,
-        compression_type=compression_codec.value,
-        **produce_run.acks_settings(acks.value),
+        compression_type=compression_codec,
+        acks=acks,
     )
     load = bench_run.BenchLoad(topic, num_records, record_size)
     _print(
         bench_run.measure_produce(
-            load, produce_run.with_max_block(config), rate=throughput if throughput > 0 else None
+            load, produce_run.producer_config(config), rate=throughput if throughput > 0 else None
         ),
         as_json=as_json,
     )
@@ -98,7 +98,7 @@ def latency(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     topic: Topic,
     num_records: NumRecords = 1_000,
     record_size: RecordSize = 100,
-    acks: RequiredAcks = Acks.ALL,
+    acks: RequiredAcks = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
     as_json: AsJson = False,
@@ -107,12 +107,10 @@ def latency(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     from cordwood.cli import bench_run, produce_run  # noqa: PLC0415  # help needs none of it
 
     consuming = client_config(bootstrap_server, command_config)
-    config = client_config(
-        bootstrap_server, command_config, properties=None, **produce_run.acks_settings(acks.value)
-    )
+    config = client_config(bootstrap_server, command_config, acks=acks)
     load = bench_run.BenchLoad(topic, num_records, record_size)
     _print(
-        bench_run.measure_latency(load, produce_run.with_max_block(config), consuming=consuming),
+        bench_run.measure_latency(load, produce_run.producer_config(config), consuming=consuming),
         as_json=as_json,
     )
 

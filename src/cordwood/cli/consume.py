@@ -50,8 +50,11 @@ Partitions = Annotated[
     ),
 ]
 Level = Annotated[
-    IsolationLevel,
-    typer.Option("--isolation-level", help="Set to read_committed to skip aborted transactions."),
+    IsolationLevel | None,
+    typer.Option(
+        "--isolation-level",
+        help="Set to read_committed to skip aborted transactions.  [default: read_uncommitted]",
+    ),
 ]
 MaxMessages = Annotated[int | None, typer.Option(min=1, help="Stop after this number of records.")]
 TimeoutMs = Annotated[
@@ -79,7 +82,7 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     offset: Offset = None,
     timestamp: Timestamp = None,
     partitions: Partitions = None,
-    isolation_level: Level = IsolationLevel.UNCOMMITTED,
+    isolation_level: Level = None,
     max_messages: MaxMessages = None,
     timeout_ms: TimeoutMs = None,
     key_separator: Separator = None,
@@ -102,7 +105,7 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
             bootstrap_server,
             command_config,
             properties=command_property,
-            isolation_level=isolation_level.value,
+            isolation_level=isolation_level,
             auto_offset_reset=start.offset_reset,
             group_id=group,
         ),

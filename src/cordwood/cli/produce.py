@@ -63,10 +63,12 @@ Rate = Annotated[
     int | None, typer.Option(min=1, help="Maximum records per second.  [default: unlimited]")
 ]
 CompressionCodec = Annotated[
-    CompressionType, typer.Option("--compression-codec", help="Compression type of the batches.")
+    CompressionType | None,
+    typer.Option("--compression-codec", help="Compression type of the batches.  [default: none]"),
 ]
 RequiredAcks = Annotated[
-    Acks, typer.Option("--acks", help="Required acknowledgements: 0, 1 or all.")
+    Acks | None,
+    typer.Option("--acks", help="Required acknowledgements: 0, 1 or all.  [default: all]"),
 ]
 
 
@@ -80,8 +82,8 @@ def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     header: Headers = None,
     partition: Partition = None,
     rate: Rate = None,
-    compression_codec: CompressionCodec = CompressionType.NONE,
-    acks: RequiredAcks = Acks.ALL,
+    compression_codec: CompressionCodec = None,
+    acks: RequiredAcks = None,
     command_property: CommandProperty = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
@@ -89,13 +91,13 @@ def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     """Send each line of the standard input or of a file as a record."""
     from cordwood.cli import produce_run  # noqa: PLC0415  # help needs none of it
 
-    config = produce_run.with_max_block(
+    config = produce_run.producer_config(
         client_config(
             bootstrap_server,
             command_config,
             properties=command_property,
-            compression_type=compression_codec.value,
-            **produce_run.acks_settings(acks.value),
+            compression_type=compression_codec,
+            acks=acks,
         )
     )
     produce_run.produce(

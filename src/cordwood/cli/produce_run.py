@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 import typer
 
@@ -27,6 +27,8 @@ from cordwood.core.errors import KafkaError
 from cordwood.core.system import SystemClock
 from cordwood.records.record import NO_HEADERS, Header
 from cordwood.workbench.file_window import Throttle
+
+_IDEMPOTENT_ACKS: Final = ("all", "-1")
 
 
 class ProduceTarget(NamedTuple):
@@ -62,14 +64,14 @@ class DeliveryCount:
                 self.error = self.error or error
 
 
-def acks_settings(acks: str) -> dict[str, object]:
-    """Return the producer settings for `acks`; idempotence requires `all`."""
-    return {"acks": acks, "enable_idempotence": acks == "all"}
+def producer_config(config: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings with the commands' defaults.
 
-
-def with_max_block(config: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings with the commands' timeout as the default of `max.block.ms`."""
-    return {"max.block.ms": TIMEOUT_MS} | dict(config)
+    `max.block.ms` is the timeout of the commands. Without a setting, a producer is idempotent if
+    its `acks` allow it, as in Kafka.
+    """
+    is_idempotent = config.get("acks", "all") in _IDEMPOTENT_ACKS
+    return {"max.block.ms": TIMEOUT_MS, "enable.idempotence": is_idempotent} | dict(config)
 
 
 def line_reader(separator: str | None, null: str | None, *, is_json: bool) -> LineReader:

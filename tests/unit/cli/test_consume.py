@@ -30,6 +30,19 @@ def test_group_excludes_options_of_partitions(command: Command, option: str) -> 
     assert "cannot be combined" in result.err
 
 
+def test_isolation_level_of_a_setting_is_kept_without_the_option(command: Command) -> None:
+    command("topics", "create", "--topic", "a", "--partitions=1")
+    command("produce", "a", stdin=b"x\n")
+    words = ("consume", "a", "--from-beginning", "--max-messages=1")
+    setting = "--command-property=isolation.level=serializable"
+
+    rejected = command(*words, setting)
+
+    assert rejected.code == 2
+    assert "serializable" in rejected.err
+    assert command(*words, setting, "--isolation-level=read_committed").out == "x\n"
+
+
 @pytest.mark.parametrize("level", ("read_committed", "read_uncommitted"))
 def test_isolation_level_is_passed_on(command: Command, level: str) -> None:
     command("topics", "create", "--topic", "a", "--partitions=1")

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from cordwood.cli import produce_run
-from cordwood.cli.produce_run import line_reader, record_throttle
+from cordwood.cli.produce_run import line_reader, producer_config, record_throttle
 from tests.unit.cli.commands import Command
 
 
@@ -110,3 +110,23 @@ def test_contradicting_line_options_are_rejected(
 ) -> None:
     with pytest.raises(typer.BadParameter):
         line_reader(separator, null, is_json=is_json)
+
+
+@pytest.mark.parametrize(
+    ("config", "is_idempotent"),
+    (
+        ({}, True),
+        ({"acks": "all"}, True),
+        ({"acks": "-1"}, True),
+        ({"acks": "1"}, False),
+        ({"acks": "0"}, False),
+        ({"acks": "1", "enable.idempotence": True}, True),
+        ({"enable.idempotence": False}, False),
+    ),
+    ids=str,
+)
+def test_acks_decide_whether_a_producer_is_idempotent(
+    config: dict[str, object],
+    is_idempotent: bool,  # noqa: FBT001  a parameter of the test
+) -> None:
+    assert producer_config(config)["enable.idempotence"] is is_idempotent
