@@ -36,6 +36,8 @@ ROUNDS = 7 if IS_SOAK else 1
 OLD_VERSIONS = (0, 1) if IS_SOAK else ()
 #: Those that Kafka itself has in CI: before, within and after the decision.
 IN_KAFKA = ("entry", "intent", "half", "half-lost", "zombie-intent")
+#: The points at which Kafka itself dies in CI.
+KAFKA_DIES_AT = ("broker-half",)
 LOCAL_FAILURES = tuple(
     each for each in FAILURES if each not in (*BROKER_FAILURES, *EXECUTOR_FAILURES)
 )
@@ -63,9 +65,29 @@ def old_kafkas(
 
 
 @pytest.fixture
+def mortal_kafka(
+    kafka43_jars: Jars,  # noqa: F811  the fixture
+    kafka43: Oracle,  # noqa: F811  as above
+    tmp_path: Path,
+) -> Iterator[Target]:
+    """Start a Kafka 4.3 that is killed while others run."""
+    folder = tmp_path / "mortal-kafka"
+    folder.mkdir()
+    failures = tuple(each for each in BROKER_FAILURES if IS_SOAK or each.name in KAFKA_DIES_AT)
+    with running(kraft_broker(kafka43_jars, folder, kafka43)) as broker:
+
+        def restart() -> None:
+            broker.kill()
+            broker.start()
+
+        yield Target("mortal-kafka", broker.bootstrap, failures, restart)
+
+
+@pytest.fixture
 def targets(
     tmp_path: Path,
     broker43: Broker,  # noqa: F811  the fixture
+    mortal_kafka: Target,
     old_kafkas: list[Target],
 ) -> Iterator[list[Target]]:
     """Start our broker, and one that is killed while others run; Kafka 4.3 runs already."""
@@ -82,6 +104,7 @@ def targets(
 
         yield [
             Target("mortal", mortal.address, BROKER_FAILURES, restart),
+            mortal_kafka,
             Target("ours", ours.address, (*LOCAL_FAILURES, *NAIVE)),
             Target("kafka", broker43.bootstrap, chosen),
             *old_kafkas,
