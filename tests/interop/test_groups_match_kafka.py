@@ -1,10 +1,11 @@
 """Answers and records of groups are Kafka 4.3's, for seeded random requests.
 
 Each seed is one group: of the classic protocol, of the consumer protocol, or with members of both,
-which convert the group again and again. Other seeds have short timeouts, changes of topics and of
-group configs, and commits in transactions. A running Kafka and a shard get the same requests in all
-versions, several of which wait at a time. Members have the same ids in both. Times are left out,
-and so is the order that Kafka takes from hash maps.
+which convert the group again and again; there JoinGroup requests also arrive again, after their
+response. Other seeds have short timeouts, changes of topics and of group configs, and commits in
+transactions. A running Kafka and a shard get the same requests in all versions, several of which
+wait at a time. Members have the same ids in both. Times are left out, and so is the order that
+Kafka takes from hash maps.
 
 A seed that meets a listed difference (docs/quirks.md) ends there, and another one takes its place.
 """
@@ -26,6 +27,7 @@ from tests.interop.kafka_harness.classic_script import ClassicScript
 from tests.interop.kafka_harness.consumer_script import ConsumerScript
 from tests.interop.kafka_harness.group_twins import GroupTwins
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.late_joins import LateJoins
 from tests.interop.kafka_harness.life_scripts import (
     ChangingConsumerScript,
     ExpiringClassicScript,
@@ -81,6 +83,19 @@ def test_consumer_groups_are_kafkas(kafka: OrderedKafka, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + 40 * FACTOR))
 def test_groups_of_both_protocols_are_kafkas(kafka: OrderedKafka, seed: int) -> None:
     run(kafka, f"mixed-{seed}", MixedScript)
+
+
+def test_joins_that_arrive_after_their_response_are_kafkas(kafka: OrderedKafka) -> None:
+    twins = GroupTwins(kafka, "late-joins")
+    joins = LateJoins(twins)
+
+    joins.run()
+
+    assert joins.generations == [1, 1, 2, 2, 3, 3, 3]
+    assert joins.assignments == [[0, 1, 2, 3, 4, 5], [0, 1, 2], [0, 1]]
+    assert joins.codes == [0, 27, 22]
+    twins.finish()
+    assert not twins.difference
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + 8 * FACTOR))

@@ -11,7 +11,7 @@ the first. The others may overtake each other.
 Two kinds of repetition are left out: TCP excludes them, and Kafka's protocol cannot bear them. The
 second copy of a ConsumerGroupHeartbeat has no response: the first one has the changed assignment. A
 JoinGroup does not arrive after its response: in a consumer group it would give up the partitions
-that the member has been assigned since.
+that the member has been assigned since, as in Kafka (`tests/interop/test_groups_match_kafka.py`).
 """
 
 from collections.abc import Callable

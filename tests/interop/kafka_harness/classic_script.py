@@ -71,6 +71,8 @@ class ClassicClient:
     needs_sync: bool = False
     #: The request that waits for its answer.
     waits_for: str = ""
+    #: The answered JoinGroup requests, with their versions.
+    joins: list[tuple[JoinGroupRequest, int]] = field(default_factory=list)
 
 
 class Timeouts(NamedTuple):
@@ -94,11 +96,13 @@ class ClassicScript:
         clients: Sequence[int] = (2, 3, 4, 5, 6, 8),
         protocol_type: str = "consumer",
         timeouts: Timeouts | None = None,
+        late_joins: float = 0.0,
     ) -> None:
         self._timeouts = timeouts or Timeouts(TIMEOUT_MS, (TIMEOUT_MS, 2 * TIMEOUT_MS))
         self._twins = twins
         self._random = source
         self._protocol_type = protocol_type
+        self._late_joins = late_joins
         # Two clients with one instance id fence each other.
         instances = ("i1", "i2", "i1")[: source.choice([0, 1, 2, 2, 3])]
         self.clients = [
@@ -110,7 +114,9 @@ class ClassicScript:
     def step(self) -> None:
         """Send one random request."""
         client = self._random.choice(self.clients)
-        if client.waits_for:
+        if self._late_joins and client.joins and self._random.random() < self._late_joins:
+            self.join_late(client)
+        elif client.waits_for:
             if self._random.random() < 0.1:
                 {"join": self.join, "sync": self.sync}[client.waits_for](client)
             else:
@@ -149,7 +155,12 @@ class ClassicScript:
             protocols=self._protocols(client),
         )
         client.waits_for = "join"
-        self._twins.ask(request, version, partial(self._joined, client))
+        self._twins.ask(request, version, partial(self._joined, client, request, version))
+
+    def join_late(self, client: ClassicClient) -> None:
+        """Let one of the last joins arrive again, whose answer the client does not get."""
+        request, version = self._random.choice(client.joins[-3:])
+        self._twins.ask(request, version)
 
     def sync(self, client: ClassicClient) -> None:
         version = self._version("sync", 5, client)
@@ -248,9 +259,12 @@ class ClassicScript:
 
     # -- answers
 
-    def _joined(self, client: ClassicClient, response: Response) -> None:
+    def _joined(
+        self, client: ClassicClient, request: JoinGroupRequest, version: int, response: Response
+    ) -> None:
         assert isinstance(response, JoinGroupResponse)
         client.waits_for = ""
+        client.joins.append((request, version))
         if response.error_code == 0:
             client.member_id = response.member_id
             client.generation = response.generation_id

@@ -10,6 +10,8 @@ from tests.interop.kafka_harness.group_twins import GroupTwins
 #: Shares of the consumer protocol in the requests of a phase; 0 lets its members leave.
 _SHARES: Final = (0.0, 0.3, 0.6)
 _PHASE: Final = 15
+#: The share of JoinGroup requests that arrive again, in the requests of the classic protocol.
+_LATE_JOINS: Final = 0.08
 
 
 class MixedScript:
@@ -17,7 +19,7 @@ class MixedScript:
 
     def __init__(self, twins: GroupTwins, source: random.Random) -> None:
         self._random = source
-        self._classic = ClassicScript(twins, source, clients=(1, 2, 3, 4))
+        self._classic = ClassicScript(twins, source, clients=(1, 2, 3, 4), late_joins=_LATE_JOINS)
         self._consumer = ConsumerScript(twins, source, clients=(2, 4, 5))
         self._share = source.choice(_SHARES)
         self._steps = 0
