@@ -115,7 +115,6 @@ class SoakLife:
         self._coordination = SoakCoordination(broker.bootstrap, self._runtime, self.counts)
         self._hour = 0
         self._visitors: list[str] = []
-        self._sessions = set[int]()
         self._streams: list[asyncio.StreamWriter] = []
         self._segments = set[tuple[TopicPartition, int]]()
 
@@ -147,14 +146,17 @@ class SoakLife:
             self._count_segments()
             await self._broker.advance(hours=1)
             await self._do(self._go())
+            if self._hour == 1:
+                # The consumer that stays loses its session now, as after each drain.
+                await self._do(self._end_sessions())
 
     async def drain(self) -> None:
         """Remove everything but the topics that stay, and let its traces expire."""
         for name in self._visitors:
             await self._do(self._admin.delete_topic(name))
         self._visitors.clear()
-        await self._do(self._end_sessions())
         await self._broker.advance(hours=_DRAIN_HOURS)
+        await self._do(self._end_sessions())
         await self._do(self._visit_pages())
         await self._do(self._go())
 
@@ -322,21 +324,27 @@ class SoakLife:
             request = self._fetch((STREAM, TABLE, *self._visitors), session=(0, 0))
             session = (await connection.send(request, FetchResponse)).session_id
             if session:
-                self._sessions.add(session)
                 self.counts["fetch sessions"] += 1
                 request = self._fetch((), session=(session, 1))
                 await connection.send(request, FetchResponse)
             if number % 2:
                 await connection.send(self._fetch((), session=(session, -1)), FetchResponse)
-                self._sessions.discard(session)
             connection.close()
 
     async def _end_sessions(self) -> None:
+        """Fill the cache with new sessions, and end these.
+
+        A client that goes during its first fetch leaves a session. It stays in the cache, unused,
+        until a new session replaces it, and the network decides how many there are.
+        """
         connection = await self._connect()
-        for session in self._sessions:
+        opening, sessions = self._fetch(session=(0, 0)), list[int]()
+        for _ in range(SESSION_SLOTS):
+            sessions.append((await connection.send(opening, FetchResponse)).session_id)
+        for session in sessions:
             await connection.send(self._fetch((), session=(session, -1)), FetchResponse)
-        self._sessions.clear()
         connection.close()
+        assert not len(self._broker.services.sessions), "a new session replaces an unused one"
 
     async def _poll(self) -> None:
         """Wait for records in vain, in time, and without waiting for the end."""
