@@ -51,7 +51,8 @@ def list_segments(
 
 def pending_swaps(found: Iterable[str], listed: Iterable[ListedSegment]) -> list[ListedSegment]:
     """Return the .swap segments of complete sets that are not listed, as they cover no offsets."""
-    parsed = [name for name in map(parse_segment_name, found) if name is not None]
+    unfinished = (name for name in found if name.endswith((file_names.SWAP, file_names.CLEANED)))
+    parsed = [name for name in map(parse_segment_name, unfinished) if name is not None]
     logs = [name for name in parsed if name.extension == file_names.LOG]
     known = set(listed)
     return [each for each in _complete(logs, parsed) if each not in known]
@@ -59,12 +60,9 @@ def pending_swaps(found: Iterable[str], listed: Iterable[ListedSegment]) -> list
 
 def snapshot_offsets(found: Iterable[str]) -> list[int]:
     """Return the offsets of the producer snapshots in order."""
-    parsed = [name for name in map(parse_segment_name, found) if name is not None]
-    return sorted(
-        each.base_offset
-        for each in parsed
-        if each.extension == file_names.SNAPSHOT and not each.suffix
-    )
+    names = (name for name in found if name.endswith(file_names.SNAPSHOT))
+    parsed = (name for name in map(parse_segment_name, names) if name is not None)
+    return sorted(each.base_offset for each in parsed)
 
 
 def _complete(logs: list[SegmentName], parsed: list[SegmentName]) -> list[ListedSegment]:
