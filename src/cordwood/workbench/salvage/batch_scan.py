@@ -327,6 +327,8 @@ def _is_plausible_message(window: FileWindow, at: int, size: int) -> bool:
     """Return whether key and value fill a v0 or v1 message exactly."""
     view = window.view(at, LARGEST_HEADER)
     rest = _V1_REST if view[16] else _V0_REST
+    if len(view) < 17 + rest.size:
+        return False
     attributes, *times, key = rest.unpack_from(view, 17)
     if not (0 <= attributes <= 0x0F and key >= -1 and all(each >= -1 for each in times)):
         return False

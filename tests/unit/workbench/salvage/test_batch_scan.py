@@ -1,5 +1,7 @@
 """Batches of damaged files are found, repaired, or reported as damage."""
 
+import struct
+
 import pytest
 
 from cordwood.core.binary import crc32c
@@ -81,6 +83,16 @@ def test_old_messages_are_found_behind_damage() -> None:
     data = bytes(30) + message(0) + message(1, magic=0)
 
     assert offsets_of(found_in(data)) == [None, (0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize("size", range(26, 34))
+def test_begin_of_a_message_at_the_end_of_a_file_is_no_batch(size: int) -> None:
+    claimed = struct.pack(">qiIbb", 0, size - 12, 0, 1, 0).ljust(size, b"\0")
+
+    (damage,) = found_in(b"\xff" * 30 + claimed)
+
+    assert isinstance(damage, DamagedRange)
+    assert damage.end == 30 + size
 
 
 def test_unrepairable_batch_is_damage_with_its_readable_records() -> None:
