@@ -1,6 +1,5 @@
 """Directory to salvage: its log files by rank, and the facts in its checkpoints and snapshots."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from cordwood.core.binary import INT64_MAX
@@ -35,8 +34,8 @@ class SideFileFacts(NamedTuple):
 
     A cleaner has worked on the offsets below `cleaned_to`. The log has begun at `first_offset` or
     before: an index of a segment or a leader epoch shows it. `orphans` are the base offsets of
-    indexes without their logs. `is_brokers`: a file has the name of
-    one that a broker writes.
+    segments whose logs are gone or empty, and their indexes are not. `is_brokers`: a file has the
+    name of one that a broker writes.
     """
 
     first_offset: int
@@ -115,17 +114,35 @@ def side_file_facts(files: Files, source: str) -> SideFileFacts:
         frozenset(ends | snapshots),
         max(ends),
         epochs,
-        _orphans(parsed),
+        _orphans(files, source),
         bool(epochs.entries) or any(each is not None for each in parsed),
         tuple(notes),
     )
 
 
-def _orphans(parsed: Iterable[names.SegmentName | None]) -> tuple[int, ...]:
-    """Return the base offsets of segments that have an index and no log, in order."""
-    of_segments = [each for each in parsed if each is not None and _is_of_segment(each)]
-    logs = {each.base_offset for each in of_segments if each.extension == names.LOG}
-    return tuple(sorted({each.base_offset for each in of_segments} - logs))
+def _orphans(files: Files, source: str) -> tuple[int, ...]:
+    """Return the base offsets of segments that have an index and no log, in order.
+
+    A log without a byte is none if its index has entries. A cleaner leaves both empty, and the last
+    segment may be empty, next to indexes that are allocated in advance.
+    """
+    found = [
+        (each, files.stat(f"{source}/{name}").size)
+        for name in files.list(source, FileKind.FILE)
+        if (each := names.parse_segment_name(name)) is not None and _is_of_segment(each)
+    ]
+    logs = {each.base_offset: size for each, size in found if each.extension == names.LOG}
+    last = max(logs, default=0)
+    return tuple(
+        sorted(
+            {
+                each.base_offset
+                for each, size in found
+                if each.base_offset not in logs
+                or (size and not logs[each.base_offset] and each.base_offset != last)
+            }
+        )
+    )
 
 
 def _is_of_segment(name: names.SegmentName) -> bool:

@@ -97,15 +97,30 @@ def test_missing_offsets_below_the_cleaner_s_checkpoint_are_a_gap() -> None:
     assert [each[:2] for each in report.gaps] == [(4, 7)]
 
 
-def test_cleaner_does_not_explain_a_segment_that_has_left_an_index() -> None:
+@pytest.mark.parametrize(
+    "left",
+    (
+        {f"{5:020}.index": b""},
+        {f"{5:020}.log": b"", f"{5:020}.timeindex": bytes(12)},
+    ),
+    ids=("index", "index and empty log"),
+)
+def test_cleaner_does_not_explain_a_segment_that_has_left_an_index(left: dict[str, bytes]) -> None:
     beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
-    index = {f"{5:020}.index": b""}
-    files = directory({ZERO: batch(0), EIGHT: batch(8)} | index, beside=beside)
+    files = directory({ZERO: batch(0), EIGHT: batch(8)} | left, beside=beside)
 
     report = salvage(ports(files), SOURCE, out="/out")
 
     assert [each[:3] for each in report.lost] == [(4, 7, WITHOUT_LOG)]
     assert report.gaps == ()
+
+
+def test_cleaner_explains_a_segment_that_is_empty_like_its_indexes() -> None:
+    beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
+    empty = {f"{5:020}.{each}": b"" for each in ("log", "index", "timeindex")}
+    files = directory({ZERO: batch(0), EIGHT: batch(8)} | empty, beside=beside)
+
+    assert salvage(ports(files), SOURCE, out="/out").is_whole
 
 
 def test_missing_offsets_before_a_cleaned_batch_are_a_gap() -> None:
