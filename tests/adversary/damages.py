@@ -82,7 +82,7 @@ def damaged(log: RandomLog, seed: int, *, kinds: tuple[str, ...] = ()) -> Damage
     if not kinds and SHIFTING & set(wanted):
         wanted = [min(SHIFTING & set(wanted))]
     for kind in wanted:
-        if DAMAGES[kind](out, chance):
+        if (DAMAGES | _NAMED)[kind](out, chance):
             out.kinds.append(kind)
     return out
 
@@ -314,6 +314,13 @@ def _bad_checkpoint(out: DamagedLog, chance: random.Random) -> bool:
     return True
 
 
+def _lost_checkpoints(out: DamagedLog, _: random.Random) -> bool:
+    """Leave the directory of the partition alone, as in a copy of it."""
+    was = bool(out.beside)
+    out.beside.clear()
+    return was
+
+
 #: Kinds that move the bytes behind them.
 SHIFTING: Final = frozenset({"bytes cut out", "bytes inserted"})
 
@@ -345,3 +352,5 @@ DAMAGES: Final[dict[str, Damage]] = {
     "lost epochs": _removed("leader-epoch-checkpoint"),
     "bad checkpoint": _bad_checkpoint,
 }
+#: Kinds that are only drawn by name.
+_NAMED: Final[dict[str, Damage]] = {"lost checkpoints": _lost_checkpoints}

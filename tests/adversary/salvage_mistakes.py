@@ -1,15 +1,23 @@
 """Mistakes that are planted in salvage, by name; the oracle has to find each of them."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
-from cordwood.workbench.salvage import batch_chain, new_log, salvage, transaction_ends
+from cordwood.workbench.salvage import (
+    batch_chain,
+    batch_run,
+    new_log,
+    salvage,
+    source_directory,
+    transaction_ends,
+)
 from cordwood.workbench.salvage import transaction_evidence as evidence
 from cordwood.workbench.salvage.batch_chain import FileBounds
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.transaction_ends import RebuiltMarker, TransactionEnds
+from cordwood.workbench.verify import log_end_witnesses
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -69,6 +77,85 @@ def _last_run_is_left_out(patch: pytest.MonkeyPatch) -> None:
         ),
     )
 
+
+def _own_epochs(patch: pytest.MonkeyPatch) -> None:
+    encoded = RebuiltMarker.encoded
+    patch.setattr(
+        RebuiltMarker, "encoded", lambda self, *, after_epoch: encoded(self, after_epoch=-1)
+    )
+
+
+def _guesses_are_places(patch: pytest.MonkeyPatch) -> None:
+    made = transaction_ends.RebuiltMarker
+    patch.setattr(
+        transaction_ends, "RebuiltMarker", lambda *facts: made(*facts)._replace(is_placed=True)
+    )
+
+
+def _replicas_lack_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(batch_run, "_may_lack_records", lambda _: False)
+
+
+def _no_file_is_foreign(patch: pytest.MonkeyPatch) -> None:
+    facts = source_directory.side_file_facts
+    patch.setattr(
+        salvage, "side_file_facts", lambda *where: facts(*where)._replace(is_brokers=False)
+    )
+
+
+def _strays_are_trusted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(batch_chain, "_strays", lambda *_: ())
+
+
+def _places_are_not_lost(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(batch_chain, "_lost_places", lambda *_: iter(()))
+
+
+def _orphans_are_cleaned(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(salvage, "_without_log", lambda offsets, _: offsets)
+
+
+def _end_is_that_of_checkpoints(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(salvage, "_with_shown_end", lambda known, *_: known)
+
+
+def _indexes_show_no_end(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(log_end_witnesses, "_indexed_offsets", lambda *_, **__: iter(()))
+
+
+class ChosenDamage(NamedTuple):
+    """A mistake that only damage of certain kinds shows."""
+
+    plant: Plant
+    kinds: tuple[str, ...]
+
+
+_TORN_COPY: Final = ("torn file", "lost checkpoints")
+
+#: The mistakes that damage of chosen kinds has to show.
+CHOSEN: Final[dict[str, ChosenDamage]] = {
+    "a rebuilt marker has the epoch of its data": ChosenDamage(_own_epochs, ("marker",)),
+    "a guessed place of a commit is sure": ChosenDamage(_guesses_are_places, ("zeroed page",)),
+    "batches of a replica lack nothing": ChosenDamage(
+        _replicas_lack_nothing, ("segment of a replica", "header")
+    ),
+    "no file is from a replica": ChosenDamage(
+        _no_file_is_foreign, ("segment of a replica", "header")
+    ),
+    "batches outside of their segment are trusted": ChosenDamage(
+        _strays_are_trusted, ("outside of checksums",)
+    ),
+    "places of batches that do not fit are not lost": ChosenDamage(
+        _places_are_not_lost, ("outside of checksums",)
+    ),
+    "a cleaner explains an index without a log": ChosenDamage(
+        _orphans_are_cleaned, ("lost log file",)
+    ),
+    "only checkpoints show the end": ChosenDamage(_end_is_that_of_checkpoints, _TORN_COPY),
+    "indexes do not show the end": ChosenDamage(
+        _indexes_show_no_end, (*_TORN_COPY, "lost snapshot")
+    ),
+}
 
 MISTAKES: Final[dict[str, Plant]] = {
     "ends of transactions are not looked for": _no_ends,

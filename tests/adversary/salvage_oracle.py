@@ -123,13 +123,13 @@ def violations(log: RandomLog, damage: DamagedLog) -> list[str]:
 def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[str]:
     report = result.report
     lost, doubtful = OffsetRanges(report.lost), OffsetRanges(report.doubtful)
-    # A segment that is gone below the cleaner's checkpoint looks like what a cleaner removes.
+    # A segment of which no file is left looks like what a cleaner removes.
     gaps = OffsetRanges(report.gaps, end=log.cleaned_to)
     for record in log.records:
         offset = record.content.offset
         got = result.records.get(offset)
         is_same = got is not None and got.content == record.content
-        is_reported = offset in lost or offset in gaps
+        is_reported = offset in lost or (offset in gaps and _is_gone(damage, record.file))
         if got is None and not is_reported and not _is_before_start(damage, record, result):
             yield f"{offset} is lost without a report"
         if got is not None and not is_same and offset not in doubtful:
@@ -147,6 +147,11 @@ def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[st
             yield f"{offset} was never written"
         if offset in lost:
             yield f"{offset} is kept, and reported as lost"
+
+
+def _is_gone(damage: DamagedLog, file: str) -> bool:
+    """Return whether no file of a segment is left."""
+    return not any(name.startswith(file[:20]) for name in damage.files)
 
 
 def _is_before_start(damage: DamagedLog, record: WrittenRecord, result: Salvaged) -> bool:

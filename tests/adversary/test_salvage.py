@@ -12,7 +12,7 @@ import pytest
 
 from tests.adversary.damages import DAMAGES, damaged
 from tests.adversary.random_logs import random_log
-from tests.adversary.salvage_mistakes import MISTAKES
+from tests.adversary.salvage_mistakes import CHOSEN, MISTAKES
 from tests.adversary.salvage_oracle import files_of, salvaged, violations
 
 SOAK: Final = os.environ.get("CORDWOOD_SOAK") == "1"
@@ -21,6 +21,8 @@ FIRST: Final = int(os.environ.get("CORDWOOD_FIRST_SEED", "0"))
 PARTS: Final = 4
 #: Logs within which a planted mistake has to be found.
 MOST: Final = 800
+#: Logs for each combination of chosen kinds of damage.
+CHOSEN_LOGS: Final = 200
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(20_000 if SOAK else 300)]
 
@@ -37,6 +39,20 @@ def test_salvage_of_damaged_random_logs_is_right(part: int) -> None:
         assert violations(log, damage) == [], f"log {seed}, {damage.kinds}"
 
     assert injected.keys() == DAMAGES.keys()
+
+
+@pytest.mark.parametrize("kinds", sorted({each.kinds for each in CHOSEN.values()}), ids=", ".join)
+def test_salvage_of_chosen_damage_is_right(kinds: tuple[str, ...]) -> None:
+    injected: Counter[str] = Counter()
+
+    for seed in range(CHOSEN_LOGS):
+        log = random_log(seed)
+        damage = damaged(log, 1, kinds=kinds)
+        injected.update(damage.kinds)
+
+        assert violations(log, damage) == [], f"log {seed}, {damage.kinds}"
+
+    assert injected.keys() == set(kinds)
 
 
 def test_salvage_of_undamaged_random_logs_finds_nothing() -> None:
@@ -58,5 +74,18 @@ def test_oracle_finds_a_planted_mistake(mistake: str, monkeypatch: pytest.Monkey
 
     logs = map(random_log, range(MOST))
     found = (violations(log, damaged(log, 1)) for log in logs)
+
+    assert list(islice(filter(None, found), 1)), "no violation"
+
+
+@pytest.mark.parametrize("mistake", CHOSEN)
+def test_oracle_finds_a_mistake_by_chosen_damage(
+    mistake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant, kinds = CHOSEN[mistake]
+    plant(monkeypatch)
+
+    logs = map(random_log, range(CHOSEN_LOGS))
+    found = (violations(log, damaged(log, 1, kinds=kinds)) for log in logs)
 
     assert list(islice(filter(None, found), 1)), "no violation"
