@@ -87,6 +87,7 @@ class PlainEncoder:
 
     def partitions(self, keys: ByteColumn, count: int) -> Buffer:
         """Return the partition of each key; see `RecordEncoder`."""
+        assert count > 0, "a topic has a partition"
         found = memoryview(bytearray(8 * len(keys.sizes))).cast("q")
         for row in range(len(keys.sizes)):
             key = keys.at(row)

@@ -23,7 +23,15 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import Room, read_only
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
-from cordwood.records.kernels.numba_jit import INT, TABLE, WORDS, Bytes, TwoSlabs, Words, kernel
+from cordwood.records.kernels.kernel_definition import (
+    INT,
+    TABLE,
+    WORDS,
+    Bytes,
+    TwoSlabs,
+    Words,
+    kernel,
+)
 from cordwood.records.record_batch import CONTROL_BIT
 
 T_NUMBER: Final = at.T_CRC

@@ -11,7 +11,15 @@ from typing import Final
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.header_scan import kind_at
 from cordwood.records.kernels.intrinsics import load_16, load_32, load_64, wrapping_sum
-from cordwood.records.kernels.numba_jit import NOTHING, SOURCE, WORDS, Bytes, Words, inlined, kernel
+from cordwood.records.kernels.kernel_definition import (
+    NOTHING,
+    SOURCE,
+    WORDS,
+    Bytes,
+    Words,
+    inlined,
+    kernel,
+)
 from cordwood.records.legacy_message import LOG_OVERHEAD
 from cordwood.records.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
 

@@ -17,7 +17,7 @@ from cordwood.compaction.kernels.key_entries import SLOT_SIZE
 from cordwood.compaction.kernels.key_hashes import signed_word
 from cordwood.records.kernels import layout
 from cordwood.records.kernels.arena import read_only
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 
 #: As many records are noted at a time.
 _NOTES: Final = 1 << 14

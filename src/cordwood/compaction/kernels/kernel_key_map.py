@@ -29,7 +29,7 @@ from cordwood.compaction.key_hash import key_hash
 from cordwood.core.binary import INT64_MAX
 from cordwood.records.kernels import layout
 from cordwood.records.kernels.arena import read_only
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 
 _FEWEST_SLOTS: Final = 8
 #: Part of the keys that surely fit, by which ranges are made.

@@ -53,7 +53,7 @@ from cordwood.records.batch_header import BatchHeader
 from cordwood.records.batch_stream import AnyBatch
 from cordwood.records.kernels import layout
 from cordwood.records.kernels.arena import read_only
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from cordwood.records.record_batch import HEADER_SIZE, LOG_APPEND_TIME_BIT, MAGIC, RecordBatch
 
 _FIRST_SLOTS: Final = 1024

@@ -36,7 +36,7 @@ from cordwood.records.batch_location import CODEC_BITS
 from cordwood.records.compression import Codec, compress
 from cordwood.records.kernels import layout
 from cordwood.records.kernels.crc32c import CRC_AT, CRC_START, seal
-from cordwood.records.kernels.numba_jit import Bytes, TwoSlabs, Words
+from cordwood.records.kernels.kernel_definition import Bytes, TwoSlabs, Words
 from cordwood.records.legacy_message import LOG_OVERHEAD
 from cordwood.records.record_batch import CONTROL_BIT, HEADER_SIZE
 

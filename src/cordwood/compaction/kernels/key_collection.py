@@ -12,7 +12,7 @@ from cordwood.compaction.kernels.key_learning import (
     note,
 )
 from cordwood.records.kernels.intrinsics import copy
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     NOTHING,
     SLAB,

@@ -13,7 +13,7 @@ slots or for fewer keys.
 from typing import Final
 
 from cordwood.records.kernels.intrinsics import byte_at, load_32, word_at, wrapping_product
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 
 #: The size of an entry without its key.
 ENTRY_HEADER: Final = 12

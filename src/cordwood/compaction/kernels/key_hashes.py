@@ -11,7 +11,7 @@ from cordwood.records.kernels.intrinsics import (
     wrapping_product,
     wrapping_sum,
 )
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 
 
 def signed_word(word: int) -> int:

@@ -34,7 +34,7 @@ from cordwood.records.kernels.intrinsics import (
     word_at,
     wrapping_sum,
 )
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SLABS,
     SOURCE,

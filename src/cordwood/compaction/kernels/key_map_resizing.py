@@ -28,7 +28,7 @@ from cordwood.records.kernels.intrinsics import (
     store_64,
     word_at,
 )
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     NOTHING,
     SLAB,

@@ -7,7 +7,7 @@ import numpy as np
 from cordwood.compaction.engine.key_sketch import RANKED, REGISTERS, PackedKeys
 from cordwood.compaction.kernels.key_hashes import hash_of
 from cordwood.records.kernels.arena import read_only
-from cordwood.records.kernels.numba_jit import NOTHING, SLAB, SOURCE, STARTS, Bytes, kernel
+from cordwood.records.kernels.kernel_definition import NOTHING, SLAB, SOURCE, STARTS, Bytes, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,7 +26,7 @@ from cordwood.compaction.kernels.proof_keys import (
 )
 from cordwood.records.kernels.common_record import any_record
 from cordwood.records.kernels.intrinsics import soon_written, wrapping_sum
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SLAB,
     SOURCE,

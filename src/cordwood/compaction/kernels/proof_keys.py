@@ -16,7 +16,7 @@ from typing import Final
 
 from cordwood.compaction.proof.key_checks import ERASED
 from cordwood.records.kernels.intrinsics import byte_at, copy, store_64, word_at
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SLAB,
     SOURCE,

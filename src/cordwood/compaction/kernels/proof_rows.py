@@ -44,7 +44,7 @@ from cordwood.compaction.kernels.proof_keys import has_same_bytes
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.types import NO_TIMESTAMP
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SLAB,
     SOURCE,

@@ -33,7 +33,7 @@ from cordwood.records.kernels.intrinsics import (
     store_big_64,
     wrapping_sum,
 )
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SLAB,
     SLABS,

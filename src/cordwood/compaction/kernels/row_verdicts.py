@@ -13,7 +13,7 @@ from cordwood.compaction.engine.batch_retention import BatchRetention
 from cordwood.compaction.kernels.batch_runs import CONTROL, T_NUMBER, T_RETENTION
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.intrinsics import byte_at
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     NOTHING,
     SLABS,

@@ -10,7 +10,7 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 
 #: As many rows as are looked at together.
 _ROWS: Final = 4096

@@ -187,7 +187,7 @@ def can_load(module: str) -> bool:
     except kernel_cache.ColdError:
         kernel_cache.distrust(place)
         return False
-    from cordwood.records.kernels.numba_jit import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.records.kernels.kernel_definition import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
 
     return IS_COMPILED
 

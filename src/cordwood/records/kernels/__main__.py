@@ -56,7 +56,7 @@ def compile_part(made: Path, modules: Iterable[str]) -> None:
     with kernel_cache.compiling(made):
         for module in modules:
             import_module(module)
-        from cordwood.records.kernels.numba_jit import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
+        from cordwood.records.kernels.kernel_definition import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
 
         if not IS_COMPILED:
             sys.exit("numba compiles nothing: its JIT is off, in .numba_config.yaml perhaps")

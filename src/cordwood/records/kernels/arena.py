@@ -12,8 +12,8 @@ from cordwood.core.binary import Buffer
 from cordwood.core.errors import CordwoodError, CorruptMessageError
 from cordwood.records.batch_location import CODEC_BITS
 from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decompress_into
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from cordwood.records.kernels.layout import SLACK, T_ATTRIBUTES, T_DATA, T_DATA_END
-from cordwood.records.kernels.numba_jit import Bytes, Words
 from cordwood.records.kernels.slab_pool import SlabPool
 
 #: Small enough to stay in the processor's cache until it has been decoded.

@@ -31,7 +31,7 @@ from cordwood.records.kernels.common_record import usual_record
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
 from cordwood.records.kernels.intrinsics import wrapping_sum
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SOURCE,
     TABLE,

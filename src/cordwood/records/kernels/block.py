@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from cordwood.records.kernels.intrinsics import store_64, word_at
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 
 BLOCK_ROWS: Final = 128
 B_TIMESTAMP: Final = 0

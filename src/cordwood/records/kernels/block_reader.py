@@ -12,7 +12,7 @@ from cordwood.records.kernels import block as in_block
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.block import note, zigzagged
 from cordwood.records.kernels.intrinsics import byte_at
-from cordwood.records.kernels.numba_jit import Bytes, Words, inlined, spliced
+from cordwood.records.kernels.kernel_definition import Bytes, Words, inlined, spliced
 from cordwood.records.kernels.v2_record import (
     R_HEADER_BYTES,
     R_HEADERS,

@@ -10,7 +10,7 @@ from cordwood.records.kernels import block as in_block
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.block import noted, signed
 from cordwood.records.kernels.intrinsics import store_32, store_64, wrapping_sum
-from cordwood.records.kernels.numba_jit import Bytes, Words, inlined, spliced
+from cordwood.records.kernels.kernel_definition import Bytes, Words, inlined, spliced
 from cordwood.records.kernels.row_writer import clear_bit, put, put_headers, put_view
 from cordwood.records.record_batch import LOG_APPEND_TIME_BIT
 

@@ -17,7 +17,7 @@ from cordwood.records.decoder import (
 )
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.block import new_block
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from cordwood.records.kernels.slab_pool import SlabLayout, SlabPool
 
 _DTYPES: Final[dict[str, tuple[int, DTypeLike]]] = {

@@ -12,7 +12,7 @@ from cordwood.records.kernels.block import BLOCK_ROWS
 from cordwood.records.kernels.block_reader import read_block
 from cordwood.records.kernels.block_writer import fitting, put_contents, put_numbers, wanted
 from cordwood.records.kernels.intrinsics import store_16, store_64
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SLAB,
     SOURCE,

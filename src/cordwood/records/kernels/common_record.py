@@ -7,7 +7,7 @@ compared on the way: a correct end implies correct fields.
 from typing import TypeAlias
 
 from cordwood.records.kernels.intrinsics import byte_at
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 from cordwood.records.kernels.v2_record import (
     R_BODY,
     R_KEY,

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from cordwood.records.kernels import interpreted
 from cordwood.records.kernels.intrinsics import byte_at
-from cordwood.records.kernels.numba_jit import IS_COMPILED, Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 
 _POLYNOMIAL = 0xEDB88320
 _ALL_ONES = 0xFFFFFFFF
@@ -28,7 +27,7 @@ _TABLES = np.array(_tables(), np.int64)
 
 
 @inlined
-def _crc32(source: Bytes, position: int, end: int) -> int:
+def crc32(source: Bytes, position: int, end: int) -> int:
     """Return the CRC-32 of a range of the source."""
     crc = _ALL_ONES
     while position + 8 <= end:
@@ -47,6 +46,3 @@ def _crc32(source: Bytes, position: int, end: int) -> int:
         crc = crc >> 8 ^ _TABLES[0, (crc ^ byte_at(source, position)) & 0xFF]
         position += 1
     return crc ^ _ALL_ONES
-
-
-crc32 = _crc32 if IS_COMPILED else interpreted.crc32

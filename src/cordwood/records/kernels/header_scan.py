@@ -10,7 +10,7 @@ from cordwood.core.binary import INT64_MAX
 from cordwood.records.batch_location import CODEC_BITS
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.intrinsics import load_8, load_16, load_32, load_64, wrapping_sum
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SOURCE,
     TABLE,

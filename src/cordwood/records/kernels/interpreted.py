@@ -1,13 +1,13 @@
-"""Twins of the intrinsics for runs without the JIT: the same moves, with every bound checked."""
+"""Twins of the intrinsics for interpreted runs: the same moves, with every bound checked."""
 
 import sys
-import zlib
 from typing import Literal
 
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from cordwood.records.kernels.layout import WIDE
-from cordwood.records.kernels.numba_jit import Bytes, Words
 
 _ALL = (1 << 64) - 1
+_POLYNOMIAL = 0x82F63B78
 
 
 def _load(source: Bytes, at: int, size: int) -> int:
@@ -126,6 +126,16 @@ def _signed(number: int) -> int:
     return ((number + (1 << 63)) & _ALL) - (1 << 63)
 
 
-def crc32(source: Bytes, position: int, end: int) -> int:
-    """The CRC-32 of a stretch of the source."""
-    return zlib.crc32(source[position:end].tobytes())
+def crc_step_8(crc: int, source: Bytes, at: int) -> int:
+    """The CRC-32C after 8 more bytes."""
+    for place in range(at, at + 8):
+        crc = crc_step_1(crc, source, place)
+    return crc
+
+
+def crc_step_1(crc: int, source: Bytes, at: int) -> int:
+    """The CRC-32C after one more byte."""
+    crc = int(crc) ^ byte_at(source, at)
+    for _ in range(8):
+        crc = crc >> 1 ^ (_POLYNOMIAL if crc & 1 else 0)
+    return crc

@@ -22,8 +22,8 @@ from cordwood.records.kernels.chunk_builder import ChunkBuilder
 from cordwood.records.kernels.chunk_fill import fill
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from cordwood.records.kernels.legacy_messages import fill_messages
-from cordwood.records.kernels.numba_jit import Bytes, Words
 from cordwood.records.kernels.slab_pool import SlabPool
 from cordwood.records.kernels.wrapper import Wrapper, open_wrapper, packed_messages, prepare
 from cordwood.records.legacy_batch import LegacyBatch

@@ -11,8 +11,7 @@ from cordwood.records.batch_location import CODEC_BITS
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.crc32 import crc32
 from cordwood.records.kernels.intrinsics import load_8, load_32, load_64, store_16, store_64
-from cordwood.records.kernels.legacy_row import is_selected, put_content, put_numbers, room
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SLAB,
     SOURCE,
@@ -23,6 +22,7 @@ from cordwood.records.kernels.numba_jit import (
     kernel,
     several,
 )
+from cordwood.records.kernels.legacy_row import is_selected, put_content, put_numbers, room
 from cordwood.records.kernels.row_writer import fill_8, fill_32
 from cordwood.records.kernels.v2_record import Record, skip
 from cordwood.records.legacy_message import LOG_APPEND_TIME_BIT, LOG_OVERHEAD

@@ -2,7 +2,7 @@
 
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.intrinsics import store_32, store_64
-from cordwood.records.kernels.numba_jit import Bytes, Words, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, Words, inlined
 from cordwood.records.kernels.row_writer import put_bytes
 from cordwood.records.kernels.v2_record import R_KEY, R_KEY_SIZE, R_VALUE, R_VALUE_SIZE, Record
 

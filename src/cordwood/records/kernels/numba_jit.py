@@ -1,9 +1,7 @@
-"""Door to numba: the definition of a kernel, and the storage of its machine code.
+"""Door to numba: the maker that compiles kernels, and the storage of their machine code.
 
 A kernel has an explicit signature. So it is compiled or loaded once, at the import of its module,
-and never during a read: `decoder` loads, and gets an error where it would have to compile. A kernel
-releases the GIL. With NUMBA_DISABLE_JIT=1 it is the plain function; branch coverage is measured in
-that mode.
+and never during a read: `decoder` loads, and gets an error where it would have to compile.
 """
 
 import inspect
@@ -13,34 +11,29 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import numba
-import numpy as np
+from llvmlite import binding
 from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
-from numpy.typing import NDArray
 
 from cordwood.records.kernels import kernel_cache
+from cordwood.records.kernels.llvm_moves import moves
 
-Bytes: TypeAlias = NDArray[np.uint8]
-Words: TypeAlias = NDArray[np.int64]
-TwoSlabs: TypeAlias = tuple[Bytes, Bytes]
+if TYPE_CHECKING:
+    from cordwood.records.kernels.kernel_definition import Kernel, Kind, Maker
 
-Kernel = TypeVar("Kernel", bound=Callable[..., object])
-
-#: Bytes that are read and never written: kernels see every buffer as read-only.
-SOURCE: Final = types.Array(types.uint8, 1, "C", readonly=True)
-SLAB: Final = types.Array(types.uint8, 1, "C")
-SLABS: Final = types.UniTuple(SLAB, 2)
-WORDS: Final = types.Array(types.int64, 1, "C")
-#: The start of each row in a column of bytes, then the end of the last one.
-STARTS: Final = types.Array(types.int32, 1, "C", readonly=True)
-TABLE: Final = types.Array(types.int64, 2, "C")
-INT: Final = types.int64
-NOTHING: Final = types.void
-
-IS_COMPILED: Final = not numba.config.DISABLE_JIT
+#: numba's types by their letters.
+_TYPES: Final = {
+    "r": types.Array(types.uint8, 1, "C", readonly=True),
+    "b": types.Array(types.uint8, 1, "C"),
+    "q": types.Array(types.int64, 1, "C"),
+    "s": types.Array(types.int32, 1, "C", readonly=True),
+    "t": types.Array(types.int64, 2, "C"),
+    "i": types.int64,
+    "v": types.void,
+}
 
 #: The errors of unpickling torn bytes, or bytes that are not a pickle.
 _TORN: Final = (
@@ -55,11 +48,6 @@ _TORN: Final = (
     ValueError,
     pickle.UnpicklingError,
 )
-
-
-def several(count: int) -> types.Type:
-    """Return the type of a tuple of `count` integers."""
-    return types.UniTuple(types.int64, count)
 
 
 class _Locator(InTreeCacheLocator):  # type: ignore[misc]  # numba is untyped here
@@ -119,59 +107,81 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba is untyped here
                 super().save_overload(sig, data)
 
 
-#: The common options of all compiled functions. No C wrapper is needed.
-_OPTIONS: Final = {"nogil": True, "boundscheck": False, "_nrt": False, "no_cfunc_wrapper": True}
+#: The common options of all compiled functions. No C wrapper is needed. A division by zero gives 0:
+#: with an exception a kernel could fail.
+_OPTIONS: Final = {
+    "nogil": True,
+    "boundscheck": False,
+    "error_model": "numpy",
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
 
 
-def kernel(result: types.Type, *arguments: types.Type) -> Callable[[Kernel], Kernel]:
-    """Compile a function for exactly these argument types, or load its compiled code."""
+def numba_type(kind: "Kind") -> types.Type:
+    """Return numba's type for a kind of argument or result."""
+    if not kind.letters.startswith("("):
+        return _TYPES[kind.letters]
+    inner = kind.letters[1:-1]
+    assert len(set(inner)) == 1, f"a tuple of several types: {kind.letters}"
+    return types.UniTuple(_TYPES[inner[0]], len(inner))
 
-    def decorate(function: Kernel) -> Kernel:
-        if not IS_COMPILED:
-            return function
+
+def find_maker() -> "Maker | None":
+    """Return the maker of this process; None if the JIT is off."""
+    return None if numba.config.DISABLE_JIT else JitMaker(_processor())
+
+
+def _processor() -> str:
+    """Return the name of the processor, if it has the instruction for CRC-32C."""
+    features = binding.get_host_cpu_features()
+    if features.get("sse4.2"):
+        return "x86_64"
+    is_arm = binding.get_process_triple().startswith(("aarch64", "arm64"))
+    return "aarch64" if is_arm and features.get("crc") else ""
+
+
+class JitMaker:
+    """Compiles kernels for the processor of this machine, or loads their code from the cache."""
+
+    def __init__(self, processor: str) -> None:
+        self.has_crc_instruction = bool(processor)
+        self._moves = moves(processor)
+
+    def kernel(self, function: "Kernel", result: "Kind", arguments: "tuple[Kind, ...]") -> "Kernel":
+        """Compile a function for exactly these argument types, or load its compiled code."""
         made = numba.njit(**_OPTIONS)(function)
         shelf = kernel_cache.shelf()
         if shelf.folder:
             kept = _Cache(function, shelf.folder, shelf=shelf)
             made._cache = kept  # noqa: SLF001  # as `cache=True` does
-        made.compile(result(*arguments))
+        made.compile(numba_type(result)(*map(numba_type, arguments)))
         made.disable_compile()
         compiled: Kernel = made
         return compiled
 
-    return decorate
+    def part(self, function: "Kernel", *, is_spliced: bool) -> "Kernel":
+        """Return a function as a part of kernels.
 
+        The wrapper for calls from Python takes longer to compile than the function, so functions
+        that only kernels call have none. Nor is an inlined one specialised for constant arguments:
+        LLVM sees them once it is part of a kernel.
+        """
+        if is_spliced:
+            spliced: Kernel = numba.njit(**_OPTIONS, inline="always")(function)
+            return spliced
+        made = numba.njit(
+            **_OPTIONS, forceinline=True, no_cpython_wrapper=kernel_cache.is_for_others()
+        )(function)
+        template = made.get_call_template
 
-def inlined(function: Kernel) -> Kernel:
-    """Make a function part of every kernel that calls it, because calls would cost more than its
-    work.
+        def template_of(arguments: Iterable[types.Type], named: object) -> object:
+            return template(tuple(map(types.unliteral, arguments)), named)
 
-    The wrapper for calls from Python takes longer to compile than the function, so functions that
-    only kernels call have none. Nor is it specialised for constant arguments: LLVM sees them once
-    it is part of a kernel.
-    """
-    if not IS_COMPILED:
-        return function
-    made = numba.njit(
-        **_OPTIONS, forceinline=True, no_cpython_wrapper=kernel_cache.is_for_others()
-    )(function)
-    template = made.get_call_template
+        made.get_call_template = template_of
+        called: Kernel = made
+        return called
 
-    def template_of(arguments: Iterable[types.Type], named: object) -> object:
-        return template(tuple(map(types.unliteral, arguments)), named)
-
-    made.get_call_template = template_of
-    called: Kernel = made
-    return called
-
-
-def spliced(function: Kernel) -> Kernel:
-    """Make a function part of its caller before anything is compiled.
-
-    It is for functions that combine others. `inlined` functions are also compiled by themselves,
-    and again in each caller, which takes seconds for large ones.
-    """
-    if not IS_COMPILED:
-        return function
-    made: Kernel = numba.njit(**_OPTIONS, inline="always")(function)
-    return made
+    def move(self, name: str) -> Callable[..., object]:
+        """Return LLVM's code of a move."""
+        return self._moves[name]

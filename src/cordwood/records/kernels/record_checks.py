@@ -19,7 +19,7 @@ from cordwood.records.batch_stream import AnyBatch
 from cordwood.records.compression import DEFAULT_LIMIT, Codec
 from cordwood.records.kernels.arena import Room, Stretch, read_only
 from cordwood.records.kernels.intrinsics import wrapping_sum
-from cordwood.records.kernels.numba_jit import INT, SOURCE, Bytes, kernel, several
+from cordwood.records.kernels.kernel_definition import INT, SOURCE, Bytes, kernel, several
 from cordwood.records.kernels.v2_record import (
     R_KEY_SIZE,
     R_OFFSET,

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 import numpy as np
-from numba import types
 
 from cordwood.core.binary import Buffer
 from cordwood.records import murmur2
@@ -23,7 +22,16 @@ from cordwood.records.kernels.intrinsics import (
     word_at,
     wrapping_sum,
 )
-from cordwood.records.kernels.numba_jit import INT, SLAB, SOURCE, Bytes, inlined, kernel, several
+from cordwood.records.kernels.kernel_definition import (
+    INT,
+    SLAB,
+    SOURCE,
+    Bytes,
+    inlined,
+    kernel,
+    several,
+    together,
+)
 from cordwood.records.kernels.varints import put_number, size_of_number
 from cordwood.records.record_encoder import ANY_PARTITION, ByteColumn, RecordColumns, outside
 
@@ -34,9 +42,9 @@ Headers: TypeAlias = tuple[Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Byte
 #: Timestamps, and the numbers of the rows.
 Rows: TypeAlias = tuple[Bytes, Bytes]
 
-COLUMN: Final = types.UniTuple(SOURCE, 3)
-HEADERS: Final = types.UniTuple(SOURCE, 8)
-ROWS: Final = types.UniTuple(SOURCE, 2)
+COLUMN: Final = together(SOURCE, 3)
+HEADERS: Final = together(SOURCE, 8)
+ROWS: Final = together(SOURCE, 2)
 
 #: The size of a record whose row is outside the columns.
 _OUTSIDE: Final = -1
@@ -196,6 +204,7 @@ class KernelEncoder:
 
     def partitions(self, keys: ByteColumn, count: int) -> Buffer:
         """Return the partition of each key; see `RecordEncoder`."""
+        assert count > 0, "a topic has a partition"
         rows = len(keys.sizes)
         found: Bytes = np.empty(8 * rows, np.uint8)
         done = choose_partitions(_column(keys, rows), count, found)

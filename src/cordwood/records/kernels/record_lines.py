@@ -19,8 +19,7 @@ from cordwood.records.compression import Codec
 from cordwood.records.decoder import Selection
 from cordwood.records.kernels.arena import Room, Stretch, read_only
 from cordwood.records.kernels.intrinsics import copy, copy_wide, store_8, wrapping_sum
-from cordwood.records.kernels.layout import WIDE
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SLAB,
     SOURCE,
@@ -31,6 +30,7 @@ from cordwood.records.kernels.numba_jit import (
     kernel,
     several,
 )
+from cordwood.records.kernels.layout import WIDE
 from cordwood.records.kernels.utf8_text import utf8
 from cordwood.records.kernels.v2_record import (
     R_HEADERS,

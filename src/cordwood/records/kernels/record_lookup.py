@@ -16,7 +16,15 @@ from cordwood.records.batch_stream import AnyBatch
 from cordwood.records.compression import DEFAULT_LIMIT
 from cordwood.records.kernels.arena import Room
 from cordwood.records.kernels.intrinsics import wrapping_sum
-from cordwood.records.kernels.numba_jit import INT, SOURCE, WORDS, Bytes, Words, kernel, several
+from cordwood.records.kernels.kernel_definition import (
+    INT,
+    SOURCE,
+    WORDS,
+    Bytes,
+    Words,
+    kernel,
+    several,
+)
 from cordwood.records.kernels.record_checks import (
     RecordHeader,
     read_range,

@@ -17,8 +17,8 @@ from cordwood.records.kernels.intrinsics import (
     store_32,
     store_64,
 )
+from cordwood.records.kernels.kernel_definition import Bytes, Words, inlined
 from cordwood.records.kernels.layout import WIDE
-from cordwood.records.kernels.numba_jit import Bytes, Words, inlined
 from cordwood.records.kernels.utf8_text import put_java_text, utf8
 from cordwood.records.kernels.v2_record import varint
 

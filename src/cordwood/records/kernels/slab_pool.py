@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 
 #: More free slabs than this are released.
 KEPT: Final = 4

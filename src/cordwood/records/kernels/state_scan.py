@@ -16,7 +16,7 @@ from cordwood.core.binary import Buffer, bytes_view
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.header_scan import kind_at
 from cordwood.records.kernels.intrinsics import load_8, load_16, load_32, load_64, word_at
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     SLAB,
     SOURCE,

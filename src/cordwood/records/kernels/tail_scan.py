@@ -17,7 +17,7 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
-from cordwood.records.kernels.numba_jit import INT, TABLE, WORDS, Words, inlined, kernel
+from cordwood.records.kernels.kernel_definition import INT, TABLE, WORDS, Words, inlined, kernel
 from cordwood.records.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
 from cordwood.records.tail_scan import LAST_HEARD, ScannedIndexEntry, ScanState, TailScan
 

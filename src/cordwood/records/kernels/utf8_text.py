@@ -5,7 +5,7 @@ which has three bytes. `core.java_text` is the plain twin.
 """
 
 from cordwood.records.kernels.intrinsics import byte_at, store_8
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 
 #: The bytes of U+FFFD.
 REPLACEMENT = (0xEF, 0xBF, 0xBD)

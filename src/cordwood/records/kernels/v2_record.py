@@ -10,7 +10,7 @@ comparison at the end of a record covers all of its fields.
 from typing import TypeAlias
 
 from cordwood.records.kernels.intrinsics import byte_at
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 from cordwood.records.kernels.utf8_text import java_text_size
 
 #: End, timestamp delta, offset delta, size and position of the key and of the value; start, count

@@ -2,7 +2,7 @@
 
 from cordwood.records.kernels.block import LOW_63, zigzagged
 from cordwood.records.kernels.intrinsics import store_8
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 
 _LOW_57 = LOW_63 >> 6
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import InvalidRecordError
 from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from cordwood.records.kernels.legacy_messages import last_message
-from cordwood.records.kernels.numba_jit import Bytes, Words
 from cordwood.records.legacy_batch import LegacyBatch
 from cordwood.records.legacy_message import read_message
 from cordwood.records.record import TimestampType

@@ -7,7 +7,7 @@ from cordwood.compaction.kernels.batch_runs import BatchRun, BatchRuns
 from cordwood.compaction.kernels.key_collection import gather, note_rows
 from cordwood.compaction.kernels.key_entries import SLOT_SIZE
 from cordwood.core.binary import INT64_MAX
-from cordwood.records.kernels.numba_jit import Words
+from cordwood.records.kernels.kernel_definition import Words
 from tests.unit.compaction.compaction_samples import batch, chunk
 
 

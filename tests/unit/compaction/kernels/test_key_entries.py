@@ -14,7 +14,7 @@ from cordwood.compaction.kernels.key_entries import (
     slot_position,
 )
 from cordwood.records.kernels.intrinsics import store_64, store_big_32
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 from tests.unit.records.kernels.words import source_of
 
 SLOTS = 8

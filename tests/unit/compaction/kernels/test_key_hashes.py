@@ -6,7 +6,7 @@ import pytest
 
 from cordwood.compaction import key_hash
 from cordwood.compaction.kernels.key_hashes import hash_of, record_hash, signed_word, stream_with
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 from tests.unit.records.kernels.words import source_of
 
 

@@ -9,7 +9,7 @@ from cordwood.compaction.kernels import key_learning as at
 from cordwood.compaction.kernels.batch_runs import BatchRun, BatchRuns, bits_of
 from cordwood.compaction.kernels.key_learning import BAD, DONE, FULL, go_over, is_in_range, mark
 from cordwood.core.binary import INT64_MAX
-from cordwood.records.kernels.numba_jit import Bytes, Words, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, Words, inlined
 from tests.unit.compaction.compaction_samples import batch, chunk, marked
 from tests.unit.records.inspected import UNSOUND
 

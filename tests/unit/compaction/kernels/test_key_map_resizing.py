@@ -7,7 +7,7 @@ from cordwood.compaction.kernels.key_entries import find
 from cordwood.compaction.kernels.key_hashes import signed_word
 from cordwood.compaction.kernels.key_map_resizing import fill_slots, forget_others, mark_learnt
 from cordwood.compaction.key_hash import key_hash
-from cordwood.records.kernels.numba_jit import Bytes, Words, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, Words, inlined
 from tests.unit.records.kernels.words import source_of
 
 KEYS = [b"%d" % number * (number % 9) for number in range(200)]

@@ -6,7 +6,7 @@ import pytest
 from cordwood.compaction.kernels import proof_batches as at
 from cordwood.compaction.kernels import proof_keys as keys_at
 from cordwood.records.kernels.arena import read_only
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from cordwood.records.record_batch import HEADER_SIZE, RecordBatch
 from tests.unit.compaction.both_sides import without
 from tests.unit.compaction.compaction_samples import batch

@@ -21,7 +21,7 @@ from cordwood.compaction.kernels.row_output import (
 from cordwood.compaction.kernels.row_verdicts import COUNT_WORDS, GONE, judge_rows
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.crc32c import seal
-from cordwood.records.kernels.numba_jit import Bytes, TwoSlabs, Words
+from cordwood.records.kernels.kernel_definition import Bytes, TwoSlabs, Words
 from tests.unit.compaction.compaction_samples import (
     HORIZON,
     NOW,

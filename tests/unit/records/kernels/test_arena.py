@@ -5,8 +5,8 @@ import pytest
 from cordwood.core.errors import CorruptMessageError
 from cordwood.records.compression import Codec, compress
 from cordwood.records.kernels.arena import ARENA_BYTES, Arena, Room, read_only
+from cordwood.records.kernels.kernel_definition import Words
 from cordwood.records.kernels.layout import T_ATTRIBUTES, T_DATA, T_DATA_END
-from cordwood.records.kernels.numba_jit import Words
 from cordwood.records.kernels.slab_pool import SlabPool
 from tests.unit.records.kernels.words import empty_table, source_of
 

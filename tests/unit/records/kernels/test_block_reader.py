@@ -14,7 +14,7 @@ from cordwood.records.kernels.block_reader import (
     read_slowly,
     short,
 )
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from cordwood.records.v2_record import append_v2_record
 from tests.unit.records.kernels.words import empty_state, empty_table, source_of
 

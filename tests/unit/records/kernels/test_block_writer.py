@@ -17,7 +17,7 @@ from cordwood.records.kernels.block_writer import (
     wanted,
 )
 from cordwood.records.kernels.chunk_builder import ChunkBuilder
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from tests.unit.records.kernels.words import canvas_of, empty_table, source_of
 
 #: Four records: keys of 2 bytes, values of 3 but for the third, which is null; headers behind one.

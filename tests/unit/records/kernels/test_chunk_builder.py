@@ -15,7 +15,7 @@ from cordwood.records.decoder import (
 )
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.chunk_builder import ChunkBuilder
-from cordwood.records.kernels.numba_jit import Bytes
+from cordwood.records.kernels.kernel_definition import Bytes
 from cordwood.records.kernels.slab_pool import SlabPool
 from tests.unit.records.kernels.words import canvas_of, source_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.records.kernels.common_record import NUMBERS, Usual, any_record, usual_record
-from cordwood.records.kernels.numba_jit import Bytes, inlined
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 from cordwood.records.v2_record import append_v2_record
 from tests.unit.records.kernels.words import source_of
 

@@ -1,6 +1,7 @@
 """CRC-32C by the processor's instruction equals that of the vendor's wheel."""
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.crc32c import (
     LANE,
     first_wrong,
+    first_wrong_by_instruction,
     first_wrong_by_wheel,
     seal,
+    seal_by_instruction,
     seal_by_wheel,
 )
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import HAS_CRC_INSTRUCTION, Bytes, Words
 from cordwood.records.record_batch import RecordBatch
 
 SIZES = (0, 1, 7, 8, 9, 3 * LANE - 61, 3 * LANE, 3 * LANE + 1, 6 * LANE + 5, 20_000)
@@ -37,36 +40,47 @@ def run_of(*sizes: int) -> tuple[Bytes, Words]:
     return source, table
 
 
-def test_first_wrong_finds_no_wrong_checksum_at_any_size() -> None:
+Find: TypeAlias = Callable[[Bytes, Words, int], int]
+Seal: TypeAlias = Callable[[Bytes, Words, int], None]
+FIRST_WRONG = (first_wrong_by_instruction, first_wrong_by_wheel)
+SEALS = (seal_by_instruction, seal_by_wheel)
+
+
+def test_instruction_is_used_where_the_processor_has_it() -> None:
+    assert first_wrong is FIRST_WRONG[not HAS_CRC_INSTRUCTION]
+    assert seal is SEALS[not HAS_CRC_INSTRUCTION]
+
+
+@pytest.mark.parametrize("find", FIRST_WRONG)
+def test_first_wrong_finds_no_wrong_checksum_at_any_size(find: Find) -> None:
     source, table = run_of(*SIZES)
 
-    assert first_wrong(source, table, len(SIZES)) == len(SIZES)
-    assert first_wrong_by_wheel(source, table, len(SIZES)) == len(SIZES)
+    assert find(source, table, len(SIZES)) == len(SIZES)
 
 
 @pytest.mark.parametrize("row", range(len(SIZES)))
-def test_first_wrong_names_the_row_of_a_changed_byte(row: int) -> None:
+@pytest.mark.parametrize("find", FIRST_WRONG)
+def test_first_wrong_names_the_row_of_a_changed_byte(find: Find, row: int) -> None:
     source, table = run_of(*SIZES)
     changed = source.copy()
     changed[int(table[row, at.T_DATA_END]) - 1] ^= 0x80
     changed.flags.writeable = False
 
-    assert first_wrong(changed, table, len(SIZES)) == row
-    assert first_wrong_by_wheel(changed, table, len(SIZES)) == row
+    assert find(changed, table, len(SIZES)) == row
 
 
-def test_first_wrong_ignores_skipped_rows() -> None:
+@pytest.mark.parametrize("find", FIRST_WRONG)
+def test_first_wrong_ignores_skipped_rows(find: Find) -> None:
     source, table = run_of(10, 10)
     table[0, at.T_CRC] ^= 1
     table[0, at.T_ACTION] = at.SKIP
 
-    assert first_wrong(source, table, 2) == 2
-    assert first_wrong_by_wheel(source, table, 2) == 2
-    assert first_wrong(source, table, 0) == 0
+    assert find(source, table, 2) == 2
+    assert find(source, table, 0) == 0
 
 
-@pytest.mark.parametrize("write", (seal, seal_by_wheel))
-def test_write_computes_the_checksums(write: Callable[[Bytes, Words, int], None]) -> None:
+@pytest.mark.parametrize("write", SEALS)
+def test_write_computes_the_checksums(write: Seal) -> None:
     source, table = run_of(*SIZES)
     slab = source.copy()
     for position in table[:, at.T_POSITION]:
@@ -77,8 +91,8 @@ def test_write_computes_the_checksums(write: Callable[[Bytes, Words, int], None]
     assert slab.tobytes() == source.tobytes()
 
 
-@pytest.mark.parametrize("write", (seal, seal_by_wheel))
-def test_write_ignores_skipped_rows(write: Callable[[Bytes, Words, int], None]) -> None:
+@pytest.mark.parametrize("write", SEALS)
+def test_write_ignores_skipped_rows(write: Seal) -> None:
     source, table = run_of(10, 10)
     table[0, at.T_ACTION] = at.SKIP
     slab = np.zeros(len(source), np.uint8)

@@ -7,7 +7,7 @@ from cordwood.records.batch_builder import BatchFields
 from cordwood.records.compression import Codec
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.header_scan import scan
-from cordwood.records.kernels.numba_jit import Words
+from cordwood.records.kernels.kernel_definition import Words
 from cordwood.records.record_batch import RecordBatch
 from tests.unit.records import segments
 from tests.unit.records.kernels.words import empty_table, scan_words, source_of

@@ -1,16 +1,15 @@
 """The interpreted intrinsics: the same copies, with every bound checked."""
 
 import sys
-import zlib
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from cordwood.core.binary import INT64_MAX, INT64_MIN
+from cordwood.core.binary import INT64_MAX, INT64_MIN, crc32c
 from cordwood.records.kernels import interpreted
+from cordwood.records.kernels.kernel_definition import Bytes
 from cordwood.records.kernels.layout import WIDE
-from cordwood.records.kernels.numba_jit import Bytes
 
 SOURCE = np.frombuffer(b"\xff\xfe\x01\x02\x03\x04\x05\x06", np.uint8)
 LOADS = (
@@ -129,10 +128,6 @@ def test_product_without_sign_is_folded(left: int, right: int, expected: int) ->
     assert interpreted.folded_product(left, right) == expected
 
 
-def test_crc_covers_a_byte_range() -> None:
-    assert interpreted.crc32(SOURCE, 2, 5) == zlib.crc32(b"\x01\x02\x03")
-
-
 def test_word_is_read_in_the_machines_order() -> None:
     slab = np.zeros(10, np.uint8)
 
@@ -146,3 +141,15 @@ def test_word_is_read_in_the_machines_order() -> None:
 def test_word_outside_the_source_is_rejected(at: int) -> None:
     with pytest.raises(AssertionError, match="outside the source"):
         interpreted.word_at(SOURCE, at)
+
+
+def test_steps_of_a_checksum_equal_the_wheel() -> None:
+    crc = interpreted.crc_step_8(0xFFFFFFFF, SOURCE, 0)
+
+    assert crc ^ 0xFFFFFFFF == crc32c(SOURCE.data)
+    assert interpreted.crc_step_1(0xFFFFFFFF, SOURCE, 2) ^ 0xFFFFFFFF == crc32c(b"\x01")
+
+
+def test_step_outside_the_source_is_rejected() -> None:
+    with pytest.raises(AssertionError, match="outside the source"):
+        interpreted.crc_step_8(0, SOURCE, 1)

@@ -28,8 +28,8 @@ from cordwood.records.kernels.intrinsics import (
     wrapping_product,
     wrapping_sum,
 )
+from cordwood.records.kernels.kernel_definition import Bytes, inlined
 from cordwood.records.kernels.layout import WIDE
-from cordwood.records.kernels.numba_jit import Bytes, inlined
 
 ORDER = sys.byteorder
 

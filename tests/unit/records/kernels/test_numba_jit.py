@@ -1,4 +1,4 @@
-"""A kernel: compiled once, into the cache, or the plain function."""
+"""The maker: each kernel is compiled once, into the cache."""
 
 from pathlib import Path
 
@@ -8,16 +8,20 @@ import pytest
 from numba.core.event import install_recorder
 
 from cordwood.records.kernels import kernel_cache
-from cordwood.records.kernels.numba_jit import (
+from cordwood.records.kernels.kernel_definition import (
     INT,
     IS_COMPILED,
+    SOURCE,
     WORDS,
+    Kind,
     Words,
     inlined,
     kernel,
     several,
     spliced,
+    together,
 )
+from cordwood.records.kernels.numba_jit import JitMaker, find_maker, numba_type
 
 
 @inlined
@@ -50,8 +54,24 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 compiled_only = pytest.mark.skipif(not IS_COMPILED, reason="the JIT is off")
 
 
-def test_door_compiles_unless_the_jit_is_off() -> None:
-    assert IS_COMPILED is not bool(numba.config.DISABLE_JIT)
+def test_maker_exists_unless_the_jit_is_off() -> None:
+    assert (find_maker() is None) is bool(numba.config.DISABLE_JIT)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), ((INT, "int64"), (together(SOURCE, 2), "UniTuple"), (several(3), "x 3"))
+)
+def test_kind_has_a_type_of_numba(kind: Kind, expected: str) -> None:
+    assert expected in str(numba_type(kind))
+
+
+@pytest.mark.parametrize(
+    ("processor", "has_instruction"), (("x86_64", True), ("aarch64", True), ("", False))
+)
+def test_maker_has_the_instruction_of_its_processor(
+    processor: str, *, has_instruction: bool
+) -> None:
+    assert JitMaker(processor).has_crc_instruction is has_instruction
 
 
 def test_kernel_returns_the_same_as_its_function(place: Path) -> None:
@@ -147,12 +167,6 @@ def test_kernel_is_compiled_for_one_process_when_no_folder_is_writable(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
 
     assert kernel(INT, INT)(tripled_plainly)(14) == 42
-
-
-def test_function_stays_as_it_was_written_when_the_jit_is_off() -> None:
-    made = [make(sum_and_double) for make in (inlined, spliced)]
-
-    assert [one is sum_and_double for one in made] == [not IS_COMPILED] * 2
 
 
 def test_inlined_returns_the_same_as_its_function() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import InvalidRecordError
 from cordwood.records.kernels.record_encoder import KernelEncoder
-from cordwood.records.record_encoder import PlainEncoder, RecordColumns
+from cordwood.records.record_encoder import PlainEncoder, RecordColumns, RecordEncoder
 from tests.unit.records.encode_samples import Row, byte_column, columns_of, numbers
 
 KERNEL = KernelEncoder()
@@ -77,3 +77,9 @@ def test_kernel_rejects_a_key_outside_its_data_when_it_computes_partitions() -> 
 
     with pytest.raises(InvalidRecordError, match="lies outside its columns"):
         KERNEL.partitions(keys, 4)
+
+
+@pytest.mark.parametrize("encoder", (KERNEL, PLAIN))
+def test_partitions_of_no_partition_are_rejected(encoder: RecordEncoder) -> None:
+    with pytest.raises(AssertionError, match="a topic has a partition"):
+        encoder.partitions(byte_column([b"key"]), 0)

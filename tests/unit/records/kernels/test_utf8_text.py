@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cordwood.core.java_text import utf8_as_java
-from cordwood.records.kernels.numba_jit import Bytes
+from cordwood.records.kernels.kernel_definition import Bytes
 from cordwood.records.kernels.utf8_text import java_text_size, put_java_text, utf8
 
 #: The first and the last byte of each class, and bytes around them.

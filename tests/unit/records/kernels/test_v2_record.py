@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cordwood.core.binary import append_varint, append_varlong
-from cordwood.records.kernels.numba_jit import Bytes
+from cordwood.records.kernels.kernel_definition import Bytes
 from cordwood.records.kernels.v2_record import (
     R_HEADER_BYTES,
     R_HEADERS,

@@ -7,7 +7,7 @@ from cordwood.records.decoder import ReadRequest
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.chunk_builder import ChunkBuilder
-from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.kernel_definition import Bytes, Words
 from cordwood.records.kernels.slab_pool import SlabPool
 
 

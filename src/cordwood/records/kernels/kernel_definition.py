@@ -1,0 +1,117 @@
+"""Definition of a kernel: a function with the types of its arguments, and what runs in its place.
+
+    a maker       compiles the functions that it receives, with their types
+    interpreted   each function runs as it was written, over the twins of the moves, which check
+                  their bounds; branch coverage is measured in that mode (NUMBA_DISABLE_JIT=1)
+
+A type is a letter, so no definition depends on a compiler. A kernel releases the GIL.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Words: TypeAlias = NDArray[np.int64]
+TwoSlabs: TypeAlias = tuple[Bytes, Bytes]
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+
+class Kind(NamedTuple):
+    """The type of an argument or a result, as the letters that a maker knows.
+
+    r bytes to read      b bytes to write     s starts of 32 bits, to read     i a number
+    q words to write     t a table of words   v nothing                        (rr) a tuple
+    """
+
+    letters: str
+
+
+#: Bytes that are read and never written: kernels see every buffer as read-only.
+SOURCE: Final = Kind("r")
+SLAB: Final = Kind("b")
+WORDS: Final = Kind("q")
+#: The start of each row in a column of bytes, then the end of the last one.
+STARTS: Final = Kind("s")
+TABLE: Final = Kind("t")
+INT: Final = Kind("i")
+NOTHING: Final = Kind("v")
+
+
+def together(kind: Kind, count: int) -> Kind:
+    """Return the type of a tuple of `count` values of one type."""
+    return Kind(f"({kind.letters * count})")
+
+
+def several(count: int) -> Kind:
+    """Return the type of a tuple of `count` integers."""
+    return together(INT, count)
+
+
+SLABS: Final = together(SLAB, 2)
+
+
+class Maker(Protocol):
+    """Compiles functions. It receives them while their modules are imported."""
+
+    @property
+    def has_crc_instruction(self) -> bool:
+        """Return whether the processor has an instruction for CRC-32C."""
+
+    def kernel(self, function: Kernel, result: Kind, arguments: tuple[Kind, ...]) -> Kernel:
+        """Return what runs for exactly these types."""
+
+    def part(self, function: Kernel, *, is_spliced: bool) -> Kernel:
+        """Return a function as kernels call it; see `inlined` and `spliced`."""
+
+    def move(self, name: str) -> Callable[..., object]:
+        """Return the move of this name as kernels call it."""
+
+
+def _find_maker() -> Maker | None:
+    """Return the maker of this process; it is found by name, because its types are from here."""
+    found: Maker | None = import_module("cordwood.records.kernels.numba_jit").find_maker()
+    return found
+
+
+_maker: Final = _find_maker()
+
+IS_COMPILED: Final = _maker is not None
+HAS_CRC_INSTRUCTION: Final = _maker is not None and _maker.has_crc_instruction
+
+
+def kernel(result: Kind, *arguments: Kind) -> Callable[[Kernel], Kernel]:
+    """Define a function as a kernel for exactly these argument types."""
+
+    def decorate(function: Kernel) -> Kernel:
+        return function if _maker is None else _maker.kernel(function, result, arguments)
+
+    return decorate
+
+
+def inlined(function: Kernel) -> Kernel:
+    """Make a function part of every kernel that calls it, because calls would cost more than its
+    work.
+    """
+    return function if _maker is None else _maker.part(function, is_spliced=False)
+
+
+def spliced(function: Kernel) -> Kernel:
+    """Make a function part of its caller before anything is compiled.
+
+    It is for functions that combine others. `inlined` functions are also compiled by themselves,
+    and again in each caller, which takes seconds for large ones.
+    """
+    return function if _maker is None else _maker.part(function, is_spliced=True)
+
+
+def move(twin: Kernel) -> Kernel:
+    """Return the machine's own move of the twin's name; without a maker the twin, which checks."""
+    if _maker is None:
+        return twin
+    made: Kernel = _maker.move(twin.__name__)  # type: ignore[assignment]  # the twin's signature
+    return made
