@@ -23,6 +23,7 @@ from typing import Final
 
 from tests.spark.kills import SEED, Kills, begun
 from tests.spark.workers import below
+from tests.spark_session import SITE
 
 SOURCES: Final = Path(__file__).parents[2] / "src"
 #: Time limit for a command to reach its kill point, and for its processes to end.
@@ -136,7 +137,7 @@ def killed_once(
     remaining process is the JVM, which is stopped before the kill with `is_stopped`.
     """
     command = [sys.executable, "-m", "cordwood", *words, *_SMALL]
-    environment = os.environ | {"PYTHONPATH": str(SOURCES)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((SITE, str(SOURCES)))}
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as driver:

@@ -32,6 +32,7 @@ from cordwood.spark.sink.exactly_once.sink_names import SinkNames
 from tests.spark.hooked_sink import OUTCOME, REACHED, RELEASED
 from tests.spark.sink_program import Case
 from tests.spark.workers import below
+from tests.spark_session import SITE
 
 #: Tasks that stand still have a core each.
 LOCAL: Final = "local[8, 3]"
@@ -339,7 +340,7 @@ def _started(
     list_file, report = folder / f"{run}.json", folder / f"{run}.report"
     list_file.write_text(json.dumps([each._asdict() for each in cases]), encoding="utf-8")
     report.touch()
-    paths = os.pathsep.join((str(SOURCES), str(SOURCES / "src")))
+    paths = os.pathsep.join((SITE, str(SOURCES), str(SOURCES / "src")))
     with (folder / f"{run}.txt").open("wb") as output:
         return subprocess.Popen(
             [sys.executable, "-m", "tests.spark.sink_program", str(list_file), str(report), master],

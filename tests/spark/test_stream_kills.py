@@ -16,6 +16,7 @@ import cordwood
 import cordwood.spark
 from tests.spark.driver_kills import SOURCES
 from tests.spark.stream_program import write_batch
+from tests.spark_session import SITE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +29,7 @@ PROGRAM: Final = "tests.spark.stream_program"
 
 def killed(folder: Path, options: dict[str, str], place: str, batch: int) -> None:
     """Run the program until it dies."""
-    paths = os.pathsep.join([str(SOURCES), str(SOURCES.parent)])
+    paths = os.pathsep.join([SITE, str(SOURCES), str(SOURCES.parent)])
     done = subprocess.run(
         [sys.executable, "-m", PROGRAM, str(folder), json.dumps(options), place, str(batch)],
         env={**os.environ, "PYTHONPATH": paths},
