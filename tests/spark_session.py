@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 #: A JVM of the tests has little data: quick to start rather than fast for long.
-_QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 #: The folder of `sitecustomize.py`.
 SITE: Final = str(Path(__file__).with_name("spark_site"))
 
 # The processes that the tests start have the same environment.
 if os.environ.get("CORDWOOD_SOAK") != "1":
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", _QUICK)
-    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _QUICK)
+    for program in ("SUBMIT", "LAUNCHER", "DAEMON_JAVA"):
+        os.environ.setdefault(f"SPARK_{program}_OPTS", QUICK)
 if SITE not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, (SITE, os.environ.get("PYTHONPATH", "")))

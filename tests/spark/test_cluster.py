@@ -20,6 +20,7 @@ import pytest
 
 import cordwood
 from tests.spark.keyed_logs import build_log
+from tests.spark_session import QUICK
 from tests.unit.compaction.compaction_samples import batch
 from tests.unit.spark.jobs.export_samples import write_log
 
@@ -40,6 +41,7 @@ BATCHES: Final = 40
 SMALL: Final = (
     *("--conf", "spark.executor.memory=512m", "--conf", "spark.log.level=ERROR"),
     *("--conf", "spark.sql.shuffle.partitions=2"),
+    *("--conf", f"spark.executor.extraJavaOptions={QUICK}"),
     *(
         "--conf",
         "spark.executorEnv.NUMBA_DISABLE_JIT=1",
