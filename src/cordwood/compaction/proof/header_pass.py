@@ -36,8 +36,12 @@ class HeaderPass:
             except BadRecordsError as error:
                 self._violations.add(Violation(f"a batch was damaged: {error}", file.name))
 
-    def read_beyond(self, end: int) -> None:
-        """Read on after the end, until all transactions with data below it are completed."""
+    def read_beyond(self, end: int, *, log_start: int = 0) -> None:
+        """Read on after the end, until all transactions with data below it are completed.
+
+        An open transaction limits a pass only from the log start on: the last stable offset is not
+        below it, and no reader gets earlier data.
+        """
         for base in _bases_from(self._source, end):
             if not self.told.undecided:
                 return
@@ -45,7 +49,7 @@ class HeaderPass:
             pread = partial(self._source.read, name)
             for header in headers(pread, 0, self._source.stat(name).size):
                 self.told.see_beyond(header, partial(_marker, pread, header))
-        for offset in self.told.undecided:
+        for offset in self.told.undecided if end > log_start else ():
             what = "data of a transaction that is open lie below the end"
             self._violations.add(Violation(what, segment_name(Offset(end), LOG), offset))
 

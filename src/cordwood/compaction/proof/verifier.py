@@ -114,7 +114,9 @@ def verify(
     for fault in files.faults:
         violations.add(fault)
     if not violations.count:
-        told = _told(reading, files, end=cleaning.end, violations=violations)
+        told = _told(
+            reading, files, end=cleaning.end, log_start=plan.log_start, violations=violations
+        )
         case = _Verification(reading, plan, cleaning.end, files, told, judges, memory_bytes)
         seen, sums = _walk_all(case, scope, violations)
         if seen is not None and not violations.count:
@@ -139,7 +141,7 @@ def verify_alone(
     """
     violations = Violations()
     files = files_as_they_are(plan)
-    told = _told(reading, files, end=plan.end, violations=violations)
+    told = _told(reading, files, end=plan.end, log_start=plan.log_start, violations=violations)
     case = _Verification(reading, plan, plan.end, files, told, judges, memory_bytes, is_alone=True)
     seen, sums = _walk_all(case, scope, violations)
     certificate = None
@@ -149,7 +151,7 @@ def verify_alone(
 
 
 def _told(
-    reading: ReadOptions, files: SegmentSets, *, end: int, violations: Violations
+    reading: ReadOptions, files: SegmentSets, *, end: int, log_start: int, violations: Violations
 ) -> Callable[[], TransactionOutcomes]:
     """Return a lazy reader of transaction outcomes; most passes never need it."""
 
@@ -157,7 +159,7 @@ def _told(
     def told() -> TransactionOutcomes:
         read = HeaderPass(reading.source, violations=violations)
         read.read(files.before)
-        read.read_beyond(end)
+        read.read_beyond(end, log_start=log_start)
         return read.told
 
     return told

@@ -1,5 +1,7 @@
 """Headers are read once to find the aborted transactions."""
 
+import pytest
+
 from cordwood.compaction.proof.batch_reader import SegmentFile
 from cordwood.compaction.proof.header_pass import HeaderPass
 from cordwood.compaction.proof.transaction_outcomes import AbortedRange
@@ -9,7 +11,7 @@ from tests.unit.compaction.compaction_samples import batch, marker, sent
 
 
 def read(
-    before: dict[int, list[bytes]], *, end: int, behind: list[bytes]
+    before: dict[int, list[bytes]], *, end: int, behind: list[bytes], log_start: int = 0
 ) -> tuple[HeaderPass, list[str]]:
     """Return the outcomes from segments and from a later one, and the violations."""
     log = BothSides(before, {}, end=end)
@@ -17,7 +19,7 @@ def read(
     violations = Violations()
     found = HeaderPass(log.reading.source, violations=violations)
     found.read([SegmentFile(each.base_offset, "", each.size, 0, 0) for each in log.plan.segments])
-    found.read_beyond(end)
+    found.read_beyond(end, log_start=log_start)
     return found, [violation.what for violation in violations.kept]
 
 
@@ -41,6 +43,15 @@ def test_a_transaction_that_is_open_may_not_be_cleaned() -> None:
     _, wrongs = read({0: [sent(0, "a1")]}, end=1, behind=[batch(1, "b1")])
 
     assert wrongs == ["data of a transaction that is open lie below the end"]
+
+
+@pytest.mark.parametrize(("log_start", "count"), ((0, 1), (1, 1), (2, 0), (3, 0)))
+def test_an_open_transaction_below_the_log_start_may_be_cleaned(log_start: int, count: int) -> None:
+    before = {0: [sent(0, "a1"), batch(1, "b1")]}
+
+    _, wrongs = read(before, end=2, behind=[batch(2, "c1")], log_start=log_start)
+
+    assert len(wrongs) == count
 
 
 def test_batch_that_was_damaged_before_the_pass_is_a_violation() -> None:
