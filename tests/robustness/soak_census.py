@@ -7,6 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ MEMORY_BLOCKS: Final = "memory blocks"
 
 _OFFSET: Final = re.compile(r"\d{20}")
 _CONTAINERS: Final = (dict, list, set)
+_CACHE: Final = type(lru_cache(len))
 #: The partitions of fetch sessions whose client closed while its fetch was on the way. It does not
 #: know the session then, which stays until another one needs its slot.
 _LEFT_IN_SESSIONS: Final = 24
@@ -38,6 +40,7 @@ _BLOCKS_SLACK: Final = 8_000
 
 def census_of_process() -> Counter[str]:
     """Return the number of objects, descriptors and threads of this process, by kind."""
+    _clear_bounded_caches()
     gc.collect()
     found = Counter({MEMORY_BLOCKS: sys.getallocatedblocks(), "threads": threading.active_count()})
     for each in gc.get_objects():
@@ -47,6 +50,13 @@ def census_of_process() -> Counter[str]:
             found["entries"] += len(each)
     found.update(_descriptors())
     return found
+
+
+def _clear_bounded_caches() -> None:
+    """Empty the caches that fill up in days, such as those of the names of 4,096 groups."""
+    for each in gc.get_objects():
+        if isinstance(each, _CACHE) and each.cache_parameters()["maxsize"] is not None:
+            each.cache_clear()
 
 
 def census_of(broker: SoakBroker) -> Counter[str]:
