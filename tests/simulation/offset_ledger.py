@@ -118,9 +118,19 @@ class OffsetLedger:
             and each.ended <= commit.began
             and each.transaction is None
         ]
-        if self._may_repeat and any(_is_repeated(commit, each) for each in earlier):
+        if not earlier or (
+            self._may_repeat and any(_is_repeated(commit, each) for each in earlier)
+        ):
             return
-        if earlier and earlier[-1].client != commit.client and earlier[-1].offset > commit.offset:
+        if any(
+            each.is_accepted is None
+            and each.ended is not None
+            and each.began > earlier[-1].began
+            and each.offset <= commit.offset
+            for each in self._commits[partition]
+        ):
+            return  # a late commit, which the broker wrote before it crashed
+        if earlier[-1].client != commit.client and earlier[-1].offset > commit.offset:
             self._world.violate(
                 COMMITTED, f"{partition}: {commit} after {earlier[-1]}, of another client"
             )

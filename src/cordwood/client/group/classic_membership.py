@@ -219,14 +219,15 @@ class ClassicMembership:  # tidy: allow[class-lines] one state machine, each eve
 
     def on_rebalanced(self, now_ms: float) -> None:
         """Go on after the user's callbacks."""
-        del now_ms
         self.owned = self._rebalances.popleft().owned_after
         if self._rebalances:
             self._effects.append(self._rebalances[0])
         elif self.state is ClassicMemberState.PREPARING:
-            self._join()
+            self._prepare(now_ms)
         elif self.state is ClassicMemberState.COMPLETING:
             self.state = ClassicMemberState.STABLE
+            if self._is_lost:
+                self._prepare(now_ms)
         elif self.state is ClassicMemberState.LEAVING:
             self._leave_group()
 
@@ -365,11 +366,17 @@ class ClassicMembership:  # tidy: allow[class-lines] one state machine, each eve
         self._retry_at_ms = now_ms + (0 if is_at_once else self._backoff.next_ms())
 
     def _forget(self, identity: MemberIdentity) -> None:
-        """Give up the generation; its partitions are lost, and the next poll reports it."""
+        """Give up the generation; its partitions are lost, and the next poll reports it.
+
+        Lost are also those of an assignment that the user has not taken over yet: another member
+        may have processed their records when the user does.
+        """
         self.identity, self._observed = identity, None
         self._heartbeats.stop()
-        self._is_lost = bool(self.owned)
-        self._needs_rejoin, self._is_prepared = True, self._is_prepared and not self.owned
+        owned = self._rebalances[0].owned_after if self._rebalances else self.owned
+        self._rebalances = deque([*self._rebalances][:1])
+        self._is_lost = bool(owned)
+        self._needs_rejoin, self._is_prepared = True, self._is_prepared and not owned
 
     def _fail(self, error: KafkaError) -> None:
         """Report an error; unless it is final, the poll after the raising one joins again."""
@@ -377,8 +384,11 @@ class ClassicMembership:  # tidy: allow[class-lines] one state machine, each eve
         self._forget(MemberIdentity())
         self._is_prepared = False
         self.state = ClassicMemberState.ENDED if is_final else ClassicMemberState.UNJOINED
-        if is_final and self.owned:
-            self._rebalances.clear()
+        if is_final and self._rebalances:
+            left = self._rebalances[0].owned_after
+            if left:
+                self._rebalances.append(Rebalance(RebalanceKind.LOST, left, _NONE))
+        elif is_final and self.owned:
             self._begin(Rebalance(RebalanceKind.LOST, self.owned, _NONE))
         self._effects.append(MembershipError(error, is_final))
 

@@ -1,5 +1,7 @@
 """Branches of the classic membership that no transcript has."""
 
+import pytest
+
 from cordwood.client.group.assignors.assignor_table import assignors_of
 from cordwood.client.group.classic_membership import ClassicMembership, ClassicMemberState
 from cordwood.client.group.consumer_protocol import encode_assignment, encode_subscription
@@ -19,17 +21,27 @@ from cordwood.core.errors import (
     GroupAuthorizationFailedError,
     IllegalGenerationError,
     InconsistentGroupProtocolError,
+    UnknownMemberIdError,
 )
-from cordwood.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from cordwood.core.types import TopicPartition
+from cordwood.protocol.messages.heartbeat import HeartbeatRequest
+from cordwood.protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+)
 from cordwood.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from cordwood.protocol.schema import Request
 from cordwood.testing.seeded_random import SeededRandom
 
+NONE = frozenset[TopicPartition]()
 T0, U0 = partitions_of([("t", 0), ("u", 0)])
 
 
-def made(*, instance: str | None = None) -> ClassicMembership:
-    config = MembershipConfig(group_id="g", instance_id=instance, assignors=assignors_of(["range"]))
+def made(*, instance: str | None = None, assignor: str = "range") -> ClassicMembership:
+    config = MembershipConfig(
+        group_id="g", instance_id=instance, assignors=assignors_of([assignor])
+    )
     membership = ClassicMembership(config, ExponentialBackoff(100, 1_000, random=SeededRandom(1)))
     membership.subscribe(TopicSubscription(frozenset({"t"})), 0)
     membership.on_poll(0)
@@ -179,3 +191,41 @@ def test_response_of_a_request_that_is_no_longer_awaited_is_ignored() -> None:
     membership.on_response(request, late, now_ms=0)
 
     assert membership.take_effects() == []
+
+
+@pytest.mark.parametrize("assignor", ("range", "cooperative-sticky"))
+def test_assignment_that_the_user_takes_over_late_is_lost(assignor: str) -> None:
+    """Another member may have processed its records: it must not keep its position."""
+    membership = made(assignor=assignor)
+    joined(membership)
+    synced(membership, T0)
+
+    membership.on_poll_end(0)
+    membership.on_time(300_001)  # max.poll.interval.ms has passed
+    membership.take_effects()
+    membership.on_rebalanced(300_002)
+
+    assert membership.take_effects() == [Rebalance(RebalanceKind.LOST, frozenset({T0}), NONE)]
+    membership.on_rebalanced(300_003)
+    assert membership.owned == NONE
+    request = sent(membership)
+    assert isinstance(request, JoinGroupRequest)
+    assert request.protocols[0].metadata == encode_subscription({"t"}, NONE, generation=-1)
+
+
+def test_rest_is_lost_when_the_member_becomes_unknown_during_a_revocation() -> None:
+    membership = made(assignor="cooperative-sticky")
+    membership.subscribe(TopicSubscription(frozenset({"t", "u"})), 0)
+    joined(membership)
+    synced(membership, T0, U0)
+    membership.on_rebalanced(0)
+    membership.subscribe(TopicSubscription(frozenset({"t"})), 0)
+    membership.on_poll(0)
+    membership.take_effects()
+
+    heartbeat = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+    membership.on_error(heartbeat, UnknownMemberIdError("gone"), now_ms=1)
+    membership.take_effects()
+    membership.on_rebalanced(2)
+
+    assert membership.take_effects() == [Rebalance(RebalanceKind.LOST, frozenset({T0}), NONE)]
