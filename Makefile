@@ -9,7 +9,7 @@ ARGS ?=
 
 # A tier is a folder and a mark (tests/conftest.py). Each target names its folders, so that the
 # fast tests do not import the slow ones; tests/test_first_contact.py checks that no folder is lost.
-FAST_FOLDERS := tests/unit tests/scripts tests/conformance tests/properties tests/corruption \
+FAST_FOLDERS := tests/unit tests/native tests/scripts tests/conformance tests/properties tests/corruption \
 	tests/mutations tests/adversary $(wildcard tests/test_*.py)
 SLOW_FOLDERS := tests/crash tests/interop tests/fuzz tests/robustness tests/spark tests/benchmarks \
 	tests/adversary tests/corruption tests/mutations tests/unit/spark tests/unit/cli/spark \

@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 #: First-party packages, and the folder under the root that each is stored in.
-OWN: Final = {"cordwood": "src", "tests": "", "benchmarks": "", "examples": "", "scripts": ""}
+OWN: Final = {
+    "cordwood": "src",
+    "tests": "",
+    "benchmarks": "",
+    "examples": "",
+    "scripts": "",
+    "native": "",
+}
 SLOW_MARKS: Final = frozenset({"crash", "interop", "fuzz", "robustness", "spark", "bench"})
 
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from cordwood.records.kernels.kernel_library import LIBRARY
+from native.fingerprint import fingerprint
 from tests.loop_guard import HELD_UP, SLOW_CALL_MS, BlockingCall, HeldUpHandler, guarded
 
 if TYPE_CHECKING:
@@ -61,6 +63,12 @@ SHOWN_HELD_UP = 20
 FIGURES: list[str] = []
 HELD_UP_IN_ALL: list[str] = []
 SECONDS: defaultdict[str, float] = defaultdict(float)
+
+
+def pytest_configure() -> None:
+    """Reject a library of kernels that was made from other sources than those of this tree."""
+    if LIBRARY is not None and LIBRARY.fingerprint != fingerprint():
+        pytest.exit("the library of kernels is stale: run native/make_kernels.py, or remove it", 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

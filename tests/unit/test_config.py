@@ -100,7 +100,7 @@ def test_setting_without_effect_is_a_warning_with_its_reason() -> None:
 
 
 def test_unknown_environment_variable_is_a_warning() -> None:
-    given = read(b"", CORDWOOD_PORT_9092_TCP="tcp://10.0.0.1", CORDWOOD_CACHE_DIR="/x", HOME="/")
+    given = read(b"", CORDWOOD_PORT_9092_TCP="tcp://10.0.0.1", CORDWOOD_KERNELS="", HOME="/")
 
     assert given.warnings == (
         "environment: CORDWOOD_PORT_9092_TCP is not a setting and has no effect",

@@ -20,6 +20,7 @@ from cordwood.core.errors import KafkaStorageError
 from cordwood.records.batch_checks import BatchChecker, PlainBatchChecker
 from cordwood.records.decoder import Decoder
 from cordwood.records.kernels import kernel_cache
+from cordwood.records.kernels.kernel_library import LIBRARY, are_interpreted
 from cordwood.records.record_checks import Inspector, PlainInspector
 from cordwood.records.record_encoder import PlainEncoder, RecordEncoder
 from cordwood.records.record_lines import LineWriter, PlainLineWriter
@@ -83,7 +84,7 @@ def is_warm() -> bool:
     """Return whether `decoder` returns the fast decoder; without a JIT that would be the slower
     one.
     """
-    return _has_jit() and kernel_cache.is_warm()
+    return _has_jit() and (LIBRARY is not None or kernel_cache.is_warm())
 
 
 def decoder() -> Decoder:
@@ -178,8 +179,10 @@ def can_load(module: str) -> bool:
 
     The name is absolute: packages of kernels above this one load theirs through this function too.
     """
+    if not _has_jit() or LIBRARY is not None:
+        return _has_jit()
     place = kernel_cache.folder()
-    if not _has_jit() or not kernel_cache.is_ready(place):
+    if not kernel_cache.is_ready(place):
         return False
     try:
         with _loading:
@@ -200,6 +203,8 @@ def _load(module: str, place: Path) -> None:
 
 def _has_jit() -> bool:
     """Parse NUMBA_DISABLE_JIT as numba does: a value without a number keeps the JIT."""
+    if are_interpreted():
+        return False
     try:
         return int(os.environ.get("NUMBA_DISABLE_JIT", "0")) == 0
     except ValueError:
@@ -213,6 +218,8 @@ def warm(say: Callable[[str], object]) -> None:
     """
     if not _has_jit():
         say("cordwood: NUMBA_DISABLE_JIT is set, so nothing is compiled; the plain decoder serves")
+        return
+    if LIBRARY is not None:
         return
     place = kernel_cache.folder()
     if kernel_cache.is_sound(place):

@@ -1,8 +1,9 @@
 """Definition of a kernel: a function with the types of its arguments, and what runs in its place.
 
+    the library   has the machine code of a kernel under its name
     a maker       compiles the functions that it receives, with their types
     interpreted   each function runs as it was written, over the twins of the moves, which check
-                  their bounds; branch coverage is measured in that mode (NUMBA_DISABLE_JIT=1)
+                  their bounds; branch coverage is measured in that mode
 
 A type is a letter, so no definition depends on a compiler. A kernel releases the GIL.
 """
@@ -13,6 +14,8 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cordwood.records.kernels.kernel_library import LIBRARY, KernelLibrary, are_interpreted
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.int64]
@@ -74,21 +77,39 @@ class Maker(Protocol):
 
 def _find_maker() -> Maker | None:
     """Return the maker of this process; it is found by name, because its types are from here."""
+    if LIBRARY is not None or are_interpreted():
+        return None
     found: Maker | None = import_module("cordwood.records.kernels.numba_jit").find_maker()
     return found
 
 
-_maker: Final = _find_maker()
+#: A program that makes a library sets its own maker before it imports kernels.
+maker: Maker | None = _find_maker()
 
-IS_COMPILED: Final = _maker is not None
-HAS_CRC_INSTRUCTION: Final = _maker is not None and _maker.has_crc_instruction
+IS_COMPILED: Final = LIBRARY is not None or maker is not None
+HAS_CRC_INSTRUCTION: Final = (
+    LIBRARY.has_crc_instruction
+    if LIBRARY is not None
+    else maker is not None and maker.has_crc_instruction
+)
+
+
+def _of_library(function: Kernel, library: KernelLibrary) -> Kernel:
+    """Return the library's kernel in place of a function; tests define kernels that it lacks."""
+    name = f"{function.__module__}.{function.__qualname__}"
+    if name not in library.kernels and not name.startswith("cordwood."):
+        return function
+    found: Kernel = library.kernels[name]  # type: ignore[assignment]  # the function's signature
+    return found
 
 
 def kernel(result: Kind, *arguments: Kind) -> Callable[[Kernel], Kernel]:
     """Define a function as a kernel for exactly these argument types."""
 
     def decorate(function: Kernel) -> Kernel:
-        return function if _maker is None else _maker.kernel(function, result, arguments)
+        if maker is not None:
+            return maker.kernel(function, result, arguments)
+        return function if LIBRARY is None else _of_library(function, LIBRARY)
 
     return decorate
 
@@ -97,7 +118,7 @@ def inlined(function: Kernel) -> Kernel:
     """Make a function part of every kernel that calls it, because calls would cost more than its
     work.
     """
-    return function if _maker is None else _maker.part(function, is_spliced=False)
+    return function if maker is None else maker.part(function, is_spliced=False)
 
 
 def spliced(function: Kernel) -> Kernel:
@@ -106,12 +127,12 @@ def spliced(function: Kernel) -> Kernel:
     It is for functions that combine others. `inlined` functions are also compiled by themselves,
     and again in each caller, which takes seconds for large ones.
     """
-    return function if _maker is None else _maker.part(function, is_spliced=True)
+    return function if maker is None else maker.part(function, is_spliced=True)
 
 
 def move(twin: Kernel) -> Kernel:
     """Return the machine's own move of the twin's name; without a maker the twin, which checks."""
-    if _maker is None:
+    if maker is None:
         return twin
-    made: Kernel = _maker.move(twin.__name__)  # type: ignore[assignment]  # the twin's signature
+    made: Kernel = maker.move(twin.__name__)  # type: ignore[assignment]  # the twin's signature
     return made

@@ -109,7 +109,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba is untyped here
 
 #: The common options of all compiled functions. No C wrapper is needed. A division by zero gives 0:
 #: with an exception a kernel could fail.
-_OPTIONS: Final = {
+OPTIONS: Final = {
     "nogil": True,
     "boundscheck": False,
     "error_model": "numpy",
@@ -150,7 +150,7 @@ class JitMaker:
 
     def kernel(self, function: "Kernel", result: "Kind", arguments: "tuple[Kind, ...]") -> "Kernel":
         """Compile a function for exactly these argument types, or load its compiled code."""
-        made = numba.njit(**_OPTIONS)(function)
+        made = numba.njit(**OPTIONS)(function)
         shelf = kernel_cache.shelf()
         if shelf.folder:
             kept = _Cache(function, shelf.folder, shelf=shelf)
@@ -168,10 +168,10 @@ class JitMaker:
         LLVM sees them once it is part of a kernel.
         """
         if is_spliced:
-            spliced: Kernel = numba.njit(**_OPTIONS, inline="always")(function)
+            spliced: Kernel = numba.njit(**OPTIONS, inline="always")(function)
             return spliced
         made = numba.njit(
-            **_OPTIONS, forceinline=True, no_cpython_wrapper=kernel_cache.is_for_others()
+            **OPTIONS, forceinline=True, no_cpython_wrapper=kernel_cache.is_for_others()
         )(function)
         template = made.get_call_template
 

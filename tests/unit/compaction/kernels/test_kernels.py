@@ -9,6 +9,11 @@ import pytest
 from cordwood.compaction import kernels
 from cordwood.compaction.engine import key_sketch
 from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.records.kernels.kernel_library import LIBRARY
+
+without_library = pytest.mark.skipif(
+    LIBRARY is not None, reason="the library serves, not the cache"
+)
 
 
 @pytest.fixture
@@ -19,6 +24,7 @@ def cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
+@without_library
 @pytest.mark.usefixtures("cold")
 def test_engine_is_plain_when_kernels_are_not_compiled() -> None:
     assert kernels.engine(1 << 40) is PLAIN
@@ -46,6 +52,7 @@ def test_parts_are_compiled_by_two_processes() -> None:
     assert not set(own) & set(others)
 
 
+@without_library
 @pytest.mark.usefixtures("cold")
 def test_key_adder_is_plain_when_kernels_are_not_compiled() -> None:
     assert kernels.key_adder() is key_sketch.add_keys

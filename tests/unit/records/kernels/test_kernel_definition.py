@@ -5,12 +5,12 @@ import pytest
 from cordwood.records.kernels.interpreted import wrapping_sum
 from cordwood.records.kernels.kernel_definition import (
     INT,
-    IS_COMPILED,
     SLABS,
     SOURCE,
     Kind,
     inlined,
     kernel,
+    maker,
     move,
     several,
     spliced,
@@ -36,8 +36,8 @@ def test_kernel_returns_what_its_function_returns() -> None:
 def test_function_stays_as_it_was_written_without_a_maker() -> None:
     made = [make(doubled) for make in (inlined, spliced, kernel(INT, INT))]
 
-    assert [one is doubled for one in made] == [not IS_COMPILED] * 3
+    assert [one is doubled for one in made] == [maker is None] * 3
 
 
 def test_move_is_its_twin_without_a_maker() -> None:
-    assert (move(wrapping_sum) is wrapping_sum) is not IS_COMPILED
+    assert (move(wrapping_sum) is wrapping_sum) is (maker is None)

@@ -15,6 +15,7 @@ from cordwood.records.batch_checks import PlainBatchChecker
 from cordwood.records.kernels import kernel_cache
 from cordwood.records.kernels.__main__ import parts
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
+from cordwood.records.kernels.kernel_library import LIBRARY
 from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.records.record_checks import PlainInspector
 from cordwood.records.record_lines import PlainLineWriter
@@ -23,7 +24,10 @@ from cordwood.records.state_scan import PlainStateScanner
 from cordwood.records.tail_scan import PlainTailScanner
 
 #: The first test compiles for all: fifteen seconds of a processor that may be busy.
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(LIBRARY is not None, reason="the library serves, not the cache"),
+]
 
 #: Prints the chosen decoder, and the number of compiled functions.
 ASK = """

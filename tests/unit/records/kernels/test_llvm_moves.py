@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from cordwood.records.kernels import interpreted, intrinsics
-from cordwood.records.kernels.kernel_definition import IS_COMPILED
+from cordwood.records.kernels.kernel_definition import maker
 from cordwood.records.kernels.llvm_moves import moves
-from cordwood.records.kernels.numba_jit import find_maker
 
 SOURCE = np.frombuffer(bytes(range(200, 216)), np.uint8)
 CRC = 0x9ABCDEF0
@@ -24,11 +23,10 @@ def test_each_intrinsic_has_a_move_and_a_twin_of_its_name(processor: str) -> Non
     assert len(names) == inspect.getsource(intrinsics).count("move(interpreted.")
 
 
-@pytest.mark.skipif(not IS_COMPILED, reason="the JIT is off")
+@pytest.mark.skipif(maker is None, reason="the JIT is off")
 @pytest.mark.parametrize("is_native", (True, False))
 @pytest.mark.parametrize("name", ("crc_step_1", "crc_step_8"))
 def test_step_of_a_checksum_equals_its_twin(name: str, *, is_native: bool) -> None:
-    maker = find_maker()
     assert maker is not None
     step = maker.move(name) if is_native else moves("")[name]
 

@@ -21,6 +21,7 @@ from cordwood.records.kernels.kernel_definition import (
     spliced,
     together,
 )
+from cordwood.records.kernels.kernel_library import LIBRARY
 from cordwood.records.kernels.numba_jit import JitMaker, find_maker, numba_type
 
 
@@ -51,6 +52,7 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return kernel_cache.folder()
 
 
+pytestmark = pytest.mark.skipif(LIBRARY is not None, reason="the library serves, not the cache")
 compiled_only = pytest.mark.skipif(not IS_COMPILED, reason="the JIT is off")
 
 

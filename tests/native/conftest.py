@@ -1,0 +1,34 @@
+"""A library of sample kernels, made once by the program that makes all kernels."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from native.c_compiler import system_compiler
+from native.fingerprint import ROOT
+from tests.native.sample_library import SAMPLES, load
+
+
+@pytest.fixture(scope="session")
+def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the library of the sample kernels."""
+    if not system_compiler() and importlib.util.find_spec("ziglang") is None:
+        pytest.skip("there is neither a C compiler nor the wheel ziglang")
+    library = tmp_path_factory.mktemp("native") / "_machine.abi3.so"
+    command = [sys.executable, "-m", "native.make_kernels", str(library), "--modules", SAMPLES]
+    subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    return library
+
+
+@pytest.fixture(scope="session", params=("x86-64-v2", ""))
+def sample_library(request: pytest.FixtureRequest, sample_file: Path) -> Iterator[ModuleType]:
+    """Return the library at each level that this machine runs; the empty level is the highest."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CORDWOOD_CPU_LEVEL", request.param)
+        yield load(sample_file)
