@@ -43,7 +43,8 @@ $(DEV): requirements/dev.txt scripts/setup-venv
 	@touch $@
 
 $(INSTALLED): $(DEV) pyproject.toml
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@CORDWOOD_BUILD_KERNELS=0 $(PY) -m pip install --quiet --disable-pip-version-check --no-deps \
+		--no-build-isolation -e .
 	@touch $@
 
 $(SPARK): requirements/spark.txt $(INSTALLED)

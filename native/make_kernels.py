@@ -1,8 +1,9 @@
 """Compilation of all kernels into one library, the extension module `_machine`.
 
-    python -m native.make_kernels LIBRARY [--target NAME] [--modules NAME...]
+    python -m native.make_kernels LIBRARY [--if-stale] [--target NAME] [--modules NAME...]
 
     LIBRARY     the file, such as src/cordwood/records/kernels/_machine.abi3.so
+    --if-stale  only if there is no library for this machine that was made from this tree
     --target    a processor and a system as zig names them (aarch64-linux-gnu.2.17); this machine
     --modules   the modules with kernels; those of all packages of kernels
 
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from native.c_compiler import link
 from native.fingerprint import HERE, ROOT, SOURCES, fingerprint, kernel_packages
+from native.library_file import is_current
 from native.library_table import table_code
 from native.targets import LEVELS, Target, target_named, this_processor
 
@@ -35,10 +37,13 @@ def main(arguments: list[str]) -> None:
     """Make the library, or a part of its code for the process above."""
     parser = argparse.ArgumentParser(prog="native.make_kernels")
     parser.add_argument("file", type=Path)
+    parser.add_argument("--if-stale", action="store_true")
     parser.add_argument("--target", default="")
     parser.add_argument("--modules", nargs="+", default=[])
     parser.add_argument("--code", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
+    if given.if_stale and not given.target and is_current(given.file):
+        return
     target = target_named(given.target)
     prepare()
     if given.code:

@@ -2,6 +2,7 @@
 
 import platform
 import sys
+import sysconfig
 from typing import Final, NamedTuple
 
 _ARMS: Final = frozenset({"aarch64", "arm64"})
@@ -56,6 +57,19 @@ class Target(NamedTuple):
         if self.system.startswith("macos"):
             return f"{self.processor.replace('aarch64', 'arm64')}-apple-macosx11.0"
         return f"{self.processor}-unknown-{self.system.split('.')[0]}"
+
+    @property
+    def wheel_platform(self) -> str:
+        """Return the platform of wheels for the target (`manylinux_2_17_x86_64`)."""
+        if self.system.startswith("macos"):
+            return f"macosx_11_0_{self.processor.replace('aarch64', 'arm64')}"
+        if self.system.startswith("linux-gnu."):
+            release = self.system.removeprefix("linux-gnu.").replace(".", "_")
+            return f"manylinux_{release}_{self.processor}"
+        if self.system:
+            return f"musllinux_1_2_{self.processor}"
+        own = sysconfig.get_platform().replace("universal2", platform.machine())
+        return own.replace("-", "_").replace(".", "_")
 
     @property
     def is_mac(self) -> bool:

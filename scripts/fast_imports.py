@@ -26,6 +26,7 @@ OWN: Final = {
     "examples": "",
     "scripts": "",
     "native": "",
+    "hatch_build": "",
 }
 SLOW_MARKS: Final = frozenset({"crash", "interop", "fuzz", "robustness", "spark", "bench"})
 

@@ -12,7 +12,8 @@ import pytest
 
 from native.c_compiler import system_compiler
 from native.fingerprint import ROOT
-from tests.native.sample_library import SAMPLES, load
+from native.library_file import load_library
+from tests.native.samples import SAMPLES
 
 
 @pytest.fixture(scope="session")
@@ -31,4 +32,4 @@ def sample_library(request: pytest.FixtureRequest, sample_file: Path) -> Iterato
     """Return the library at each level that this machine runs; the empty level is the highest."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("CORDWOOD_CPU_LEVEL", request.param)
-        yield load(sample_file)
+        yield load_library(sample_file)

@@ -12,7 +12,7 @@ import pytest
 from cordwood.core.binary import INT64_MAX, INT64_MIN
 from cordwood.records.kernels.layout import WIDE
 from tests.native import sample_kernels
-from tests.native.sample_library import SAMPLES
+from tests.native.samples import SAMPLES
 
 Function: TypeAlias = Callable[..., object]
 

@@ -14,7 +14,7 @@ from native.c_compiler import compiler_for, makes_libraries, system_compiler
 from native.library_table import TableRow, row_of, table_code
 from native.make_kernels import parts
 from native.targets import LEVELS, Target, target_named
-from tests.native.sample_library import SAMPLES
+from tests.native.samples import SAMPLES
 
 COMPILER = """\
 #!/bin/sh
