@@ -33,7 +33,7 @@ INSTALLED := $(VENV)/.installed.stamp
 SPARK := $(VENV)/.spark.stamp
 PEERS := $(VENV)/.peers.stamp
 
-.PHONY: help demo test test-all bench bench-kafka bench-spark soak check gates format lock setup kernels clean
+.PHONY: help demo test test-all bench bench-kafka bench-spark soak check gates format lock setup kernels levels clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,13 +57,21 @@ $(PEERS): requirements/peers.txt $(SPARK)
 
 setup: $(INSTALLED) $(PEERS) ## the virtual environment with everything in it
 
-demo: $(SPARK) ## what exists, with numbers and pictures
+demo: $(SPARK) kernels ## what exists, with numbers and pictures
 	@scripts/setup-java
 	@$(PY) -m examples.demo
 
-# Two workers would compile the same kernels at once, into the same cache.
-kernels: $(INSTALLED)
-	@$(PY) -c 'import cordwood; cordwood.warm(print)'
+# The library of kernels lies in src/. One that was made from other sources is made again, by zig
+# where the system has no C compiler. Status 3 is a processor that has no kernels.
+LIBRARY := src/cordwood/records/kernels/_machine.abi3.so
+kernels: $(INSTALLED) ## compiles the kernels, if their sources have changed
+	@$(PY) -m native.c_compiler || scripts/setup-venv $(VENV) requirements/compiler.txt
+	@$(PY) -m native.make_kernels $(LIBRARY) --if-stale || [ $$? = 3 ]
+
+# The fast tests run on the processor's highest level.
+levels: kernels ## the tests of kernels on each lower level of the processor
+	@CORDWOOD_CPU_LEVEL=x86-64-v2 $(PY) -m pytest $(PARALLEL) tests/native tests/properties \
+		tests/unit/records tests/unit/compaction $(ARGS)
 
 test: $(INSTALLED) kernels ## the fast tests; WORKERS=2 processes, ARGS="-k varint" goes to pytest
 	@$(PY) -m pytest $(FAST_TESTS) $(ARGS)
@@ -81,14 +89,15 @@ else
 	@scripts/timed $(TIMES) fast $(MAKE) test
 endif
 	@scripts/timed $(TIMES) 'reader coverage' scripts/reader-coverage
+	@scripts/timed $(TIMES) 'kernel levels' $(MAKE) levels
 	@CORDWOOD_TIMES=$(TIMES) HYPOTHESIS_PROFILE=ci $(PY) -m pytest $(SLOW_TESTS) $(ARGS)
 
-bench: $(INSTALLED) $(PEERS) ## figures beside peers, into build/bench.json; MISSED marks a goal not reached
+bench: $(INSTALLED) $(PEERS) kernels ## figures beside peers, into build/bench.json; MISSED marks a goal not reached
 	@mkdir -p build
 	@$(PY) -m benchmarks
 	@$(PY) scripts/import_cost.py
 
-bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which Maven fetches
+bench-kafka: $(INSTALLED) $(PEERS) kernels ## figures beside Apache Kafka itself, which Maven fetches
 	@scripts/setup-interop
 	@$(PY) -m benchmarks.kafka.dump
 	@$(PY) -m benchmarks.kafka.clients
@@ -98,14 +107,14 @@ bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which 
 	@$(PY) -m benchmarks.kafka.coordination --full
 	@$(PY) -m benchmarks.macro.long_polls --kafka
 
-bench-spark: $(INSTALLED) $(PEERS) ## figures beside Spark's own connector, which Maven fetches, into build/bench.json
+bench-spark: $(INSTALLED) $(PEERS) kernels ## figures beside Spark's own connector, which Maven fetches, into build/bench.json
 	@scripts/setup-interop
 	@$(PY) -m benchmarks.spark.throughput --full
 	@$(PY) -m benchmarks.spark.streams --full
 	@$(PY) -m benchmarks.spark.exactly_once --full
 	@$(PY) -m benchmarks.spark.compaction --full
 
-soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
+soak: $(INSTALLED) $(PEERS) kernels ## the same code with large numbers, then a fresh clone
 	@scripts/setup-interop
 	@CORDWOOD_SOAK=1 HYPOTHESIS_PROFILE=long $(PY) -m pytest --timeout=7200 $(ARGS)
 	@$(PY) -m benchmarks.spark.compaction --soak
@@ -129,5 +138,6 @@ lock: $(INSTALLED) ## renews requirements/*.txt
 	@scripts/lock
 
 clean: ## removes what these targets made, the virtual environment too
-	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage \
+		$(LIBRARY)
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

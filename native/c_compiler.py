@@ -1,5 +1,9 @@
-"""C compiler of the library: the system's if it works, else zig's, which is a wheel."""
+"""C compiler of the library: the system's if it works, else zig's, which is a wheel.
 
+python -m native.c_compiler     the status is 0 if there is one, else 1
+"""
+
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -54,3 +58,12 @@ def link(library: Path, inputs: Iterable[Path], *, target: Target, include: Path
         unfinished.replace(library)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def has_compiler() -> bool:
+    """Return whether this system, or this environment of Python, has a compiler."""
+    return bool(system_compiler()) or importlib.util.find_spec("ziglang") is not None
+
+
+if __name__ == "__main__":
+    sys.exit(not has_compiler())

@@ -21,6 +21,9 @@ class Level(NamedTuple):
         return self.name.replace("-", "_") + "_"
 
 
+#: The exit status where no library can be made, so that plain Python is all there is.
+UNKNOWN_PROCESSOR: Final = 3
+
 #: The levels of each processor, the lowest first. Every library has all levels of its processor.
 LEVELS: Final = {
     "x86_64": (Level("x86-64-v2", "x86-64-v2"), Level("x86-64-v3", "x86-64-v3")),
@@ -82,7 +85,8 @@ def this_processor() -> str:
     machine = platform.machine().lower()
     found = "aarch64" if machine in _ARMS else machine.replace("amd64", "x86_64")
     if found not in LEVELS:
-        raise SystemExit(f"kernels: no levels are known for the processor {machine}")
+        print(f"kernels: no levels are known for the processor {machine}", file=sys.stderr)
+        raise SystemExit(UNKNOWN_PROCESSOR)
     return found
 
 

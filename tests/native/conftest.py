@@ -1,6 +1,5 @@
 """A library of sample kernels, made once by the program that makes all kernels."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from native.c_compiler import system_compiler
+from native.c_compiler import has_compiler
 from native.fingerprint import ROOT
 from native.library_file import load_library
 from tests.native.samples import SAMPLES
@@ -19,7 +18,7 @@ from tests.native.samples import SAMPLES
 @pytest.fixture(scope="session")
 def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the library of the sample kernels."""
-    if not system_compiler() and importlib.util.find_spec("ziglang") is None:
+    if not has_compiler():
         pytest.skip("there is neither a C compiler nor the wheel ziglang")
     library = tmp_path_factory.mktemp("native") / "_machine.abi3.so"
     command = [sys.executable, "-m", "native.make_kernels", str(library), "--modules", SAMPLES]

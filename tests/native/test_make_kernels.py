@@ -13,7 +13,7 @@ from native import fingerprint
 from native.c_compiler import compiler_for, makes_libraries, system_compiler
 from native.library_table import TableRow, row_of, table_code
 from native.make_kernels import parts
-from native.targets import LEVELS, Target, target_named
+from native.targets import LEVELS, UNKNOWN_PROCESSOR, Target, target_named
 from tests.native.samples import SAMPLES
 
 COMPILER = """\
@@ -149,3 +149,15 @@ def test_library_is_the_same_when_it_is_made_again(sample_file: Path, tmp_path: 
 
     assert again.read_bytes() == sample_file.read_bytes()
     assert [file.name for file in again.parent.iterdir()] == [again.name]
+
+
+def test_processor_without_levels_has_a_status_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "sparc64")
+
+    with pytest.raises(SystemExit) as ended:
+        target_named("")
+
+    assert ended.value.code == UNKNOWN_PROCESSOR
+    assert "sparc64" in capsys.readouterr().err
