@@ -21,7 +21,6 @@ from benchmarks.micro import (
     workbench,
 )
 from benchmarks.results import keep
-from cordwood.records.kernels import warm
 
 BENCHMARKS = (
     *(records, compression, protocol, storage, broker),
@@ -33,7 +32,6 @@ SIZE = 256 * 1024 * 1024
 
 def main(size: int) -> None:
     """Run every benchmark on about `size` bytes."""
-    warm(lambda line: print(line, file=sys.stderr))
     keep(figure for benchmark in BENCHMARKS for figure in benchmark.figures(size))
 
 

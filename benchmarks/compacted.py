@@ -66,7 +66,7 @@ def placed(folder: Path, log: KeyedLog) -> Place:
 
 
 def compacted(directory: Path, memory: int, verify: Verify, *, worker: Worker | None) -> Spent:
-    """Compact a directory here; return what that took once numba was loaded."""
+    """Compact a directory here; return what that took once the kernels were loaded."""
     size = sum(path.stat().st_size for path in directory.glob("*.log"))
     order = CompactOrder(memory_bytes=memory, verify=verify)
     fast = engine(size)

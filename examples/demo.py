@@ -11,7 +11,6 @@ broker's logs; the result is a page, build/demo.html. The figures are those of t
 run.
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -28,7 +27,7 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.records.batch_builder import BatchFields
 from cordwood.records.columns import read_columns
 from cordwood.records.decoder import Decoder, ReadRequest
-from cordwood.records.kernels import decoder, inspector, warm
+from cordwood.records.kernels import decoder, inspector
 from cordwood.records.legacy_builder import LegacyBuilder
 from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.storage.files.open_file_cache import OpenFileCache
@@ -186,7 +185,6 @@ class Nothing:
 def main() -> None:
     """Run it all."""
     print(f"Cordwood {cordwood.__version__}: the bytes that producers send")
-    warm(lambda line: print(line, file=sys.stderr))
     segments = {codec: segment(codec) for codec in cordwood.Codec}
     show_codecs(segments)
     show_columns(segments[cordwood.Codec.ZSTD])

@@ -13,14 +13,42 @@ from numba.core import codegen
 from numba.core.cpu import CPUContext
 from numba.core.registry import cpu_target
 
-from cordwood.records.kernels.llvm_moves import moves
-from cordwood.records.kernels.numba_jit import OPTIONS, numba_type
 from native.library_table import TableRow, row_of
+from native.llvm_moves import moves
 
 if TYPE_CHECKING:
     from cordwood.records.kernels.kernel_definition import Kernel, Kind
 
-_OPTIONS: Final = {**OPTIONS, "no_cpython_wrapper": True}
+#: numba's types by the letters of `Kind`.
+_TYPES: Final = {
+    "r": types.Array(types.uint8, 1, "C", readonly=True),
+    "b": types.Array(types.uint8, 1, "C"),
+    "q": types.Array(types.int64, 1, "C"),
+    "s": types.Array(types.int32, 1, "C", readonly=True),
+    "t": types.Array(types.int64, 2, "C"),
+    "i": types.int64,
+    "v": types.void,
+}
+
+#: The options of all functions. They have no wrappers for calls from Python or C. A division by
+#: zero gives 0: with an exception a kernel could fail.
+_OPTIONS: Final = {
+    "nogil": True,
+    "boundscheck": False,
+    "error_model": "numpy",
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,
+}
+
+
+def numba_type(kind: "Kind") -> types.Type:
+    """Return numba's type for a kind of argument or result."""
+    if not kind.letters.startswith("("):
+        return _TYPES[kind.letters]
+    inner = kind.letters[1:-1]
+    assert len(set(inner)) == 1, f"a tuple of several types: {kind.letters}"
+    return types.UniTuple(_TYPES[inner[0]], len(inner))
 
 
 class MadeKernel(NamedTuple):
@@ -38,7 +66,6 @@ class LibraryMaker:
     """
 
     def __init__(self, processor: str, modules: Collection[str]) -> None:
-        self.has_crc_instruction = True
         self._modules = modules
         self.found: list[MadeKernel] = []
         self._moves = moves(processor)

@@ -5,7 +5,6 @@
 `benchmarks.macro.clients` describes the work. Kafka comes from Maven.
 """
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -13,7 +12,6 @@ from typing import Final
 from benchmarks.figure import Figure
 from benchmarks.macro.clients import measure
 from benchmarks.results import keep
-from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.brokers import kraft_broker
 from tests.interop.kafka_harness.jars import fetch
 from tests.interop.kafka_harness.oracle import Oracle
@@ -23,7 +21,6 @@ RECORDS: Final = 200_000
 
 def figures(records: int = RECORDS) -> list[Figure]:
     """Measure with N records per round."""
-    warm(lambda line: print(line, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:
         jars = fetch("kafka-4.3.0")
         oracle = Oracle(jars, Path(folder, "oracle.txt"))

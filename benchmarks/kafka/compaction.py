@@ -29,7 +29,6 @@ from benchmarks.results import keep
 from cordwood.compaction.cleaning_job import Verify
 from cordwood.core.system import ThreadWorker
 from cordwood.records.compression import Codec
-from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.jars import Jars, fetch
 from tests.interop.kafka_harness.kafka_logs import KafkaLogs
 
@@ -62,7 +61,6 @@ def figures(
     size: Size = SMALL, rounds: int = ROUNDS, codecs: Sequence[Codec] = CODECS
 ) -> Iterator[Figure]:
     """Measure both cleaners on the same logs, in turns."""
-    warm(lambda line: print(line, file=sys.stderr))
     jars = fetch("kafka-4.3.0")
     for codec in codecs:
         log = KeyedLog(records=size.records, keys=size.keys, codec=codec)

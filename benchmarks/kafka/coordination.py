@@ -69,7 +69,6 @@ from cordwood.protocol.messages.offset_fetch import (
 )
 from cordwood.protocol.messages.produce import ProduceResponse
 from cordwood.records.batch_builder import BatchBuilder
-from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.jars import Jars, fetch
 from tests.serving import ROOT
 
@@ -153,7 +152,6 @@ def figures(
 
     The restart has brokers of its own: it would read what the rows before have written.
     """
-    warm(lambda line: print(line, file=sys.stderr))
     jars = fetch("kafka-4.3.0")
     wanted = [*(rows or ROWS)]
     restart = [row for row in wanted if row == _RESTART]

@@ -19,7 +19,6 @@ from typing import NamedTuple
 from benchmarks.figure import Figure
 from benchmarks.micro.records import BATCH_BYTES, segment
 from benchmarks.results import keep
-from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.jars import Jars, fetch
 
 SIZE = 330_000_000
@@ -37,7 +36,6 @@ class Spent(NamedTuple):
 def figures(size: int = SIZE) -> list[Figure]:
     """Measure on a log of `size` bytes."""
     jars = fetch("kafka-4.3.0")
-    warm(lambda line: print(line, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{0:020}.log")
         path.write_bytes(segment(100, size, batch_bytes=BATCH_BYTES).data)

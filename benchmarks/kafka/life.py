@@ -4,7 +4,7 @@
 
 The time from the start of the process to the first answer with a fresh directory, after a clean
 stop, and after kill -9 with unsynced batches of 16 KB (`--full`: 1 GB of them). Then ours opens
-many partitions (`--full`: 10,000) and answers a Metadata request. The kernels are warm.
+many partitions (`--full`: 10,000) and answers a Metadata request.
 """
 
 import sys
@@ -18,7 +18,6 @@ import cordwood
 from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import Peer, beside, both, in_turns, ours, tool
 from benchmarks.results import keep
-from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.jars import Jars, fetch
 
 ROUNDS: Final = 3
@@ -40,7 +39,6 @@ FULL: Final = Size(1_000_000_000, 10_000)
 
 def figures(size: Size = SMALL, rounds: int = ROUNDS) -> list[Figure]:
     """Measure both brokers' starts, in turns, and then ours with many partitions."""
-    warm(print)
     return [*_starts(size.unsynced_bytes, rounds), *_many_partitions(size.partitions)]
 
 

@@ -33,7 +33,6 @@ from benchmarks.kafka.peers import (
     tool,
 )
 from benchmarks.results import keep
-from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.jars import Jars, fetch
 
 JAVA: Final = str(Path(__file__).parent / "Load.java")
@@ -98,7 +97,6 @@ def figures(
     size: Size = SMALL, rounds: int = ROUNDS, rows: Sequence[str] | None = None
 ) -> list[Figure]:
     """Measure both brokers, which run side by side and are loaded in turns."""
-    warm(print)
     jars = fetch("kafka-4.3.0")
     with tempfile.TemporaryDirectory() as folder, both(jars, Path(folder)) as peers:
         for peer in peers:

@@ -9,7 +9,6 @@ cleaner share the machine.
 """
 
 import os
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -21,7 +20,6 @@ from typing import Final
 import cordwood
 from benchmarks.figure import Bound, Figure
 from benchmarks.keyed_log import KeyedLog, write
-from cordwood.records.kernels import warm
 from tests.serving import CORDWOOD, Serving, ended_with
 
 SETTINGS: Final = {
@@ -99,6 +97,5 @@ def _p99(seconds: list[float]) -> float:
 
 
 if __name__ == "__main__":
-    warm(lambda line: print(line, file=sys.stderr))
     for figure in figures():
         print(figure)

@@ -18,7 +18,6 @@ from benchmarks.keyed_log import KeyedLog
 from cordwood.compaction.cleaning_job import Verify
 from cordwood.core.ports import Worker
 from cordwood.core.system import ThreadWorker
-from cordwood.records.kernels import warm
 
 ROUNDS: Final = 3
 SIZE: Final = 256 << 20
@@ -71,6 +70,5 @@ def _figure(name: str, value: float, peer: str, peer_value: float) -> Figure:
 
 
 if __name__ == "__main__":
-    warm(print)
     for figure in figures():
         print(figure)

@@ -34,7 +34,6 @@ from benchmarks.figure import Bound, Figure
 from benchmarks.results import keep
 from benchmarks.stalls.latency_file import Latencies, is_written_to, latencies
 from benchmarks.stalls.loads import LOADS
-from cordwood.records.kernels import warm
 from tests.serving import ROOT, Serving, ended_with
 
 FSYNC_MS: Final = 100
@@ -324,7 +323,6 @@ def _asked() -> argparse.Namespace:
 
 if __name__ == "__main__":
     said = _asked()
-    warm(lambda line: print(line, file=sys.stderr))
     size = FULL if said.full else SMALL
     keep(
         measure(

@@ -48,7 +48,7 @@ from cordwood.protocol.messages.produce import (
 )
 from cordwood.protocol.primitives import Chunk
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
-from cordwood.records.kernels import inspector, warm
+from cordwood.records.kernels import inspector
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import log_creation
@@ -284,6 +284,5 @@ def _ignore(_: str) -> None:
 
 
 if __name__ == "__main__":
-    warm(print)
     for figure in figures():
         print(figure)

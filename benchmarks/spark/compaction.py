@@ -23,7 +23,6 @@ from benchmarks.results import keep
 from benchmarks.spark.throughput import SESSION
 from cordwood.compaction.cleaning_job import Verify
 from cordwood.core.system import ThreadWorker
-from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.oracle import Program
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ _SHARES: Final = {"whole, a task each": 1 << 40, "shared out": 0}
 
 def figures(records: int = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Measure one process and Spark in turns; `records` are those of one log."""
-    warm(lambda line: print(line, file=sys.stderr))
     with tempfile.TemporaryDirectory() as made, tempfile.TemporaryDirectory() as folder:
         place = placed(Path(made), KeyedLog(records, max(1, records // RECORDS_A_KEY)))
         session = Program([sys.executable, SESSION, "cordwood"], Path(made, "session.txt"))

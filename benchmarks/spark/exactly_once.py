@@ -25,7 +25,6 @@ import cordwood
 from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import running_kafka
 from benchmarks.results import keep
-from cordwood.records.kernels import warm
 from cordwood.spark import register
 from cordwood.spark.runtime.stream_settings import SHORT_BATCHES
 
@@ -65,7 +64,6 @@ TINY: Final = Size(2_000, 1, 50, first_writes=0, first_batches=0)
 
 def figures(size: Size = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Measure both deliveries in turns."""
-    warm(lambda line: print(line, file=sys.stderr))
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with ExitStack() as stack:
         broker, folder = stack.enter_context(running_kafka())

@@ -27,7 +27,6 @@ from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import Peer, running_kafka
 from benchmarks.results import keep
 from benchmarks.spark.throughput import KEPT, PARTITIONS, PEER, ROUNDS, fill
-from cordwood.records.kernels import warm
 from cordwood.spark.runtime.stream_settings import LOCAL_MANAGER, UNIX_SOCKETS
 from tests.interop.kafka_harness.oracle import Program
 from tests.interop.kafka_harness.spark import connector
@@ -85,7 +84,6 @@ class StreamedTopic(NamedTuple):
 
 def figures(size: StreamSize = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Measure both sides in turns."""
-    warm(lambda line: print(line, file=sys.stderr))
     with ExitStack() as stack:
         broker, folder = stack.enter_context(running_kafka())
         _fill(broker, size)

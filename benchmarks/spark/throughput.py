@@ -27,7 +27,6 @@ from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import Peer, running_kafka
 from benchmarks.results import keep
 from cordwood.records.batch_builder import EncodedRecords
-from cordwood.records.kernels import warm
 from cordwood.records.v2_record import append_v2_record
 from tests.interop.kafka_harness.oracle import Program
 from tests.interop.kafka_harness.spark import VERSION, connector
@@ -97,7 +96,6 @@ class Side(NamedTuple):
 
 def figures(size: Size = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Measure both sides in turns."""
-    warm(lambda line: print(line, file=sys.stderr))
     with ExitStack() as stack:
         broker, folder = stack.enter_context(running_kafka())
         topics = _filled(broker, size)

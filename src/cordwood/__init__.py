@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cordwood.records.columns import read_columns, read_table
     from cordwood.records.compression import Codec
     from cordwood.records.decoder import ReadRequest, Selection
-    from cordwood.records.kernels import decoder, warm
+    from cordwood.records.kernels import decoder
     from cordwood.records.legacy_batch import LegacyBatch
     from cordwood.records.record import Record, TimestampType
     from cordwood.records.record_batch import RecordBatch
@@ -61,7 +61,6 @@ __all__ = (
     "open_log",
     "read_columns",
     "read_table",
-    "warm",
 )
 
 _HOMES = {
@@ -91,7 +90,6 @@ _HOMES = {
     "decoder": "cordwood.records.kernels",
     "read_columns": "cordwood.records.columns",
     "read_table": "cordwood.records.columns",
-    "warm": "cordwood.records.kernels",
 }
 
 

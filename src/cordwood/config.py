@@ -32,7 +32,7 @@ ENVIRONMENT: Final = "environment"
 _PREFIX: Final = "CORDWOOD_"
 _OWN: Final = "cordwood."
 # Read when the package is imported; not a setting of the broker.
-_OF_PACKAGE: Final = frozenset({"CORDWOOD_CACHE_DIR", "CORDWOOD_CPU_LEVEL", "CORDWOOD_KERNELS"})
+_OF_PACKAGE: Final = frozenset({"CORDWOOD_CPU_LEVEL", "CORDWOOD_KERNELS"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,8 +115,6 @@ class Broker:
         node = Node([self._given], self._runtime)
         await node.start()
         self._node = node
-        if kernels.is_warm():
-            node.use_kernels()
 
     async def _stop(self) -> None:
         node, self._node = self._node, None

@@ -59,7 +59,6 @@ from cordwood.broker.partitions.partition_leader import PartitionResources
 from cordwood.broker.pending_results import wait_for
 from cordwood.broker.process.deletion_log import report_deletion
 from cordwood.broker.process.free_space import FreeSpace
-from cordwood.broker.process.lazy_inspector import LazyInspector
 from cordwood.broker.process.log_sizes import LogSizes
 from cordwood.broker.process.loop_watchdog import LoopWatchdog, log_slow_call
 from cordwood.broker.process.periodic_task import PeriodicTask
@@ -121,7 +120,7 @@ class NodeRuntime:
     #: The connections for which the process has descriptors.
     max_connections: int = INT32_MAX
     striders: TailScanners = no_tail_scanner
-    #: Loads the record checks that replace the plain ones; called on the worker.
+    #: Returns the record checks of all partitions; called once, during the start.
     inspector: Callable[[], Inspector] = PlainInspector
     #: Finds a record by timestamp in a batch; called on the worker.
     finders: RecordFinders = plain_record_finder
@@ -158,7 +157,6 @@ class Node:
         self._runtime = runtime
         self._around = around
         self._opened = AsyncExitStack()
-        self._inspector = LazyInspector(runtime.ports.worker)
 
     async def start(self) -> BrokerServices:
         """Start all parts and serve; facts for the operator are logged."""
@@ -179,10 +177,6 @@ class Node:
     async def stop(self) -> None:
         """Complete the requests in progress, then shut down every log directory cleanly."""
         await self._opened.aclose()
-
-    def use_kernels(self) -> None:
-        """Replace the plain record checks by the runtime's, loaded at the first batch."""
-        self._inspector.offer(self._runtime.inspector)
 
     # -- the steps of a start
 
@@ -293,11 +287,12 @@ class Node:
     ) -> PartitionResources:
         """Return the resources that all partitions share."""
         runtime = self._runtime
+        inspector = runtime.inspector()
         return PartitionResources(
             node_id=configs.node_id,
             manager=manager,
             flusher=flusher,
-            inspector=self._inspector.get,
+            inspector=lambda: inspector,
             clock=runtime.network_clock,
             scheduler=runtime.network_scheduler,
             wakes=FetchWakes(manager.options.call_soon),

@@ -16,7 +16,6 @@ import pytest
 
 from cordwood.compaction.engine.engine import Engine
 from cordwood.compaction.engine.plain_engine import PLAIN
-from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.cleaned_logs import segments_of
 from tests.interop.kafka_harness.cleaned_twins import CleanedTwins
 from tests.interop.kafka_harness.compacted_lives import RETENTION_MS, CompactedLife, Kind
@@ -57,7 +56,6 @@ class Lived(NamedTuple):
 @pytest.fixture(scope="module")
 def lives(kafka43_jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Lived]]:
     """Of each life what our passes counted, and where the cleaners did not leave the same."""
-    warm(lambda _: None)
     from cordwood.compaction.kernels.kernel_engine import KERNELS  # noqa: PLC0415  # once compiled
 
     folder = tmp_path_factory.mktemp("cleaned")

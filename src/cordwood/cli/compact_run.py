@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TextIO
 import typer
 
 from cordwood.cli.exit_codes import FOUND_WRONG, interruptible
-from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
+from cordwood.cli.log_sizes import count_log_bytes
 from cordwood.cli.progress import ByteProgress, show_progress
 from cordwood.cli.terminal import print_message, print_output
 from cordwood.compaction.certificate import Certificate
@@ -103,7 +103,6 @@ def compact(
 ) -> None:
     """Compact partitions, or print the plan of that."""
     size = count_work(files, [target.path for target in targets])
-    warm_kernels_for(size)
     with output.opened() as printer, interruptible() as is_stopped, show_progress(None) as bar:
         ports = Ports(files=files, clock=SystemClock(), random=SystemRandom())
         do = partial(work.plan_compaction, ports, order=order, decoder=decoder())

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from cordwood.records import kernels
+from cordwood.records.kernels.kernel_library import LIBRARY
 from cordwood.spark.runtime.stream_settings import SHORT_BATCHES
 
 GOOD: Final = "good"
@@ -26,7 +26,7 @@ BAD: Final = "bad"
 _PYTHON: Final = (3, 11)
 _JAVA: Final = 17
 #: The required wheels; then the optional ones, with the effect of their absence.
-_REQUIRED: Final = ("cramjam", "google-crc32c", "numba", "numpy", "pyarrow", "rich", "typer")
+_REQUIRED: Final = ("cramjam", "google-crc32c", "numpy", "pyarrow", "rich", "typer")
 _OPTIONAL: Final = {
     "uvloop": "the broker is slower",
     "crc32c": "checksums are slower",
@@ -67,7 +67,7 @@ def run_checks(data: str) -> list[CheckResult]:
     return [
         check_python(sys.version_info[:3]),
         *(check_wheel(name, _version(name)) for name in (*_REQUIRED, *_OPTIONAL)),
-        check_kernels(is_warm=kernels.is_warm()),
+        check_kernels(None if LIBRARY is None else LIBRARY.level),
         check_java(_java_version_output()),
         *([] if _version("pyspark") is None else _check_spark_defaults(_spark_defaults())),
         check_disk(data, _free_bytes(data)),
@@ -94,15 +94,15 @@ def check_wheel(name: str, found: str | None) -> CheckResult:
     return CheckResult(name, BAD, "not installed", f"pip install {name}")
 
 
-def check_kernels(*, is_warm: bool) -> CheckResult:
-    """Check whether the kernels are compiled to machine code."""
-    if is_warm:
-        return CheckResult("kernels", GOOD, "compiled")
+def check_kernels(level: str | None) -> CheckResult:
+    """Check the library of kernels; `level` is that of the processor, None without a library."""
+    if level is not None:
+        return CheckResult("kernels", GOOD, f"machine code for {level}")
     return CheckResult(
         "kernels",
         NOTE,
-        "not compiled yet: records are read by plain Python, which is slow",
-        "start a broker, or call cordwood.warm(print), to compile them",
+        "not in this installation, or not for this processor: plain Python reads records, slowly",
+        "install a wheel for this platform, or pip install --no-binary cordwood cordwood",
     )
 
 

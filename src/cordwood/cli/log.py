@@ -10,7 +10,6 @@ import typer
 
 from cordwood.cli import log_adopt, log_explain, log_reindex, log_salvage, log_verify
 from cordwood.cli.exit_codes import FOUND_WRONG
-from cordwood.cli.kernel_warmup import warm_kernels_for
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import is_terminal, write_output
 
@@ -164,8 +163,6 @@ def _dump(
     from cordwood.workbench.dump.formats import dump_as  # noqa: PLC0415  # as above
 
     total = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
-    if options.has_records or output_format in {"arrow", "parquet"}:
-        warm_kernels_for(total)
     with show_progress(total, is_shown=not is_terminal(sys.stdout)) as tell:
         run = DumpRun(
             files=SystemFiles(),

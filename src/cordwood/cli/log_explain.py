@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from cordwood.cli.arguments import absolute_path
-from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_output
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
@@ -63,8 +62,6 @@ def explain(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     files, now_ms = SystemFiles(), SystemClock().now_ms()
     finder = settings_finder(files, config=config, broker_config=broker_config)
     explained, paths = [], _paths(files, where, data)
-    if deep:
-        warm_kernels_for(count_log_bytes(paths))
     with show_progress(None) as advance:
         details = ExplainDetails(has_horizons=horizons, is_deep=deep, on_bytes=advance)
         for path in paths:

@@ -7,7 +7,6 @@ import typer
 
 from cordwood.cli.arguments import absolute_path
 from cordwood.cli.exit_codes import FOUND_WRONG
-from cordwood.cli.kernel_warmup import warm_kernels_for
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_output
 
@@ -51,7 +50,6 @@ def salvage(
     name = None if partition is None else parse_partition(partition)
     total = sum(each.stat().st_size for each in Path(path).glob("*.log*") if each.is_file())
     ports = Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom())
-    warm_kernels_for(total)
     # Each file is read twice: scanned, and copied.
     with show_progress(2 * total) as advance:
         options = work.SalvageOptions(checker=batch_checker(), on_bytes=advance)

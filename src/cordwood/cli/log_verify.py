@@ -7,7 +7,7 @@ import typer
 
 from cordwood.cli.arguments import absolute_path
 from cordwood.cli.exit_codes import FOUND_WRONG
-from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
+from cordwood.cli.log_sizes import count_log_bytes
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_output
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
@@ -47,7 +47,6 @@ def verify(
     places, files = [absolute_path(path) for path in paths], SystemFiles()
     settings = settings_finder(files, config=config, broker_config=broker_config)
     size = count_log_bytes(places)
-    warm_kernels_for(size)
     with show_progress(size) as advance:
         found = work.verify(
             files, places, settings=settings, checker=batch_checker(), on_bytes=advance
@@ -93,7 +92,6 @@ def stat(paths: Paths, *, deep: Deep = False, as_json: Json = False) -> None:
 
     places = [absolute_path(path) for path in paths]
     size = count_log_bytes(places)
-    warm_kernels_for(size)
     with show_progress(size) as advance:
         found = work.stat(
             SystemFiles(), places, is_deep=deep, checker=batch_checker(), on_bytes=advance

@@ -13,7 +13,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -45,8 +44,6 @@ from cordwood.embedded import system_runtime
 from cordwood.node import Node
 from cordwood.observability.log_writer import LogWriter, stop_writing, write_events
 from cordwood.observability.logs import fields
-from cordwood.records import kernels
-from cordwood.records.record_checks import Inspector
 from cordwood.storage.manager.log_manager import LogManager
 
 #: The default log directory, in the working directory of the command.
@@ -110,7 +107,6 @@ async def _run(sources: Sequence[SettingSource], signals: StopSignals, log: LogW
     budget = DescriptorBudget.of(raise_descriptor_limit())
     runtime = replace(
         system_runtime(budget, host=socket.gethostname()),
-        inspector=_load_inspector,
         check_start=signals.check,
         lost_log_lines=lambda: log.lost_lines,
     )
@@ -125,7 +121,7 @@ async def _run(sources: Sequence[SettingSource], signals: StopSignals, log: LogW
         _notify_systemd("READY=1")
         _return_freed_memory(broker, runtime.ports.worker)
         preparations = BackgroundTasks()
-        preparations.begin(_prepare(node, broker, runtime.ports.worker))
+        preparations.begin(_prepare(broker, runtime.ports.worker))
         await stopped.wait()
         await preparations.stop()
         _notify_systemd("STOPPING=1")
@@ -164,39 +160,11 @@ def _return_freed_memory(broker: BrokerServices, worker: Worker) -> None:
         broker.scheduler.every(CHECK_MS, FreedMemory(worker, memory).check)
 
 
-def _load_inspector() -> Inspector:
-    with exempt_from_gc():
-        return kernels.inspector()
-
-
-async def _prepare(node: Node, broker: BrokerServices, worker: Worker) -> None:
-    """Load the handlers and the kernels after the groups, for which clients wait already."""
+async def _prepare(broker: BrokerServices, worker: Worker) -> None:
+    """Load the handlers after the groups, for which clients wait already."""
     for runtime in (broker.coordinators.groups.runtime, broker.coordinators.transactions.runtime):
         await runtime.tasks.settle(_GROUPS_FIRST_S)
     worker.submit(load_handlers, lane=Lane.COMPUTE)
-    _warm_kernels(node, worker)
-
-
-def _warm_kernels(node: Node, worker: Worker) -> None:
-    """Compile the kernels if they never were, in other processes, and hand them to the node.
-
-    A daemon thread waits for this, so it does not delay a shutdown. The worker starts it, because
-    `Thread.start` waits until the thread runs, up to 50 ms on a busy machine.
-    """
-    loop = asyncio.get_running_loop()
-
-    def warm() -> None:
-        try:
-            kernels.warm(lambda words: _log.info("kernels", extra=fields(what=words)))
-            loop.call_soon_threadsafe(node.use_kernels)
-        except KafkaStorageError as error:
-            _log.warning("kernels", extra=fields(what=str(error)))
-        except RuntimeError:  # the loop is closed
-            return
-
-    worker.submit(
-        threading.Thread(target=warm, name="kernels", daemon=True).start, lane=Lane.COMPUTE
-    )
 
 
 def _log_stacks(_number: int, _frame: FrameType | None) -> None:

@@ -8,7 +8,7 @@
 A pass ends at the end of the buffer, inside an incomplete batch, or before the first invalid batch,
 which is the `fault`. Control batches are counted, their records are not.
 
-This is the plain twin of `kernels.batch_checks`. It serves until the kernels are warm, and it words
+This is the plain twin of `kernels.batch_checks`. It serves without kernels, and it words
 the error when a kernel has rejected a batch.
 """
 

@@ -1,8 +1,8 @@
 """Facts about the records of one batch: sufficient to accept or reject it for a log.
 
 Every record is read, as strictly as `RecordBatch.records` and `LegacyBatch.records` read it, and
-none is kept. This is the plain twin of `kernels.record_checks`. It serves until the kernels are
-warm, and it words the error when a kernel has rejected a batch. Checksums of whole batches are not
+none is kept. This is the plain twin of `kernels.record_checks`. It serves without kernels, and
+it words the error when a kernel has rejected a batch. Checksums of whole batches are not
 checked; those inside a wrapper are.
 """
 

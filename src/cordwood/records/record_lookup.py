@@ -2,7 +2,7 @@
 
 The records are read in order, as strictly as `RecordBatch.records` and `LegacyBatch.records` read
 them, up to the one that is found. Checksums of whole batches are not checked. This is the plain
-twin of `kernels.record_lookup`. It serves small batches, and all until the kernels are warm.
+twin of `kernels.record_lookup`. It serves small batches, and all without kernels.
 """
 
 from typing import NamedTuple, Protocol

@@ -14,7 +14,6 @@ from tests.unit.workbench.salvage_samples import batch, harmed
 HEAVY = (
     "numpy",
     "pyarrow",
-    "numba",
     "asyncio",
     "rich",
     "cordwood.records",

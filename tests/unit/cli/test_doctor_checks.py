@@ -100,9 +100,12 @@ def test_wheels_of_spark_are_installed_together(name: str) -> None:
     assert doctor_checks.check_wheel(name, None).remedy == "pip install 'cordwood[spark]'"
 
 
-def test_kernels_are_compiled_or_will_be() -> None:
-    assert doctor_checks.check_kernels(is_warm=True).state == GOOD
-    assert doctor_checks.check_kernels(is_warm=False).state == NOTE
+def test_kernels_are_of_a_level_or_missing() -> None:
+    found, missing = (doctor_checks.check_kernels(level) for level in ("x86-64-v3", None))
+
+    assert (found.state, missing.state) == (GOOD, NOTE)
+    assert "x86-64-v3" in str(found)
+    assert "pip install" in missing.remedy
 
 
 @pytest.mark.parametrize(("free_bytes", "state"), ((2 << 30, GOOD), (1, NOTE), (None, BAD)))

@@ -75,12 +75,11 @@ from cordwood.cli import main
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 main()
 """
-COLD: Final = {"NUMBA_DISABLE_JIT": "1"}
 
 
 def serving(tmp_path: Path, *arguments: str, **environment: str) -> Serving:
-    """Return a broker to start, which compiles no kernels."""
-    return Serving(tmp_path, directories=(), arguments=arguments, environment=COLD | environment)
+    """Return a broker to start."""
+    return Serving(tmp_path, directories=(), arguments=arguments, environment=environment)
 
 
 def rejected(tmp_path: Path, *arguments: str) -> tuple[int, str]:

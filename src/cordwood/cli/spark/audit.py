@@ -6,7 +6,6 @@ import typer
 
 from cordwood.cli.arguments import absolute_path
 from cordwood.cli.exit_codes import FOUND_WRONG
-from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
 from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
 from cordwood.cli.spark.source_options import (
     BootstrapServer,
@@ -57,7 +56,6 @@ def audit(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     if deep:
         options["deep"] = "true"
     with job_session("audit", master=master, conf=conf) as (spark, progress):
-        warm_kernels_for(count_log_bytes(places))
         found = jobs.audit(spark, absolute_path(of), options=options, progress=progress)
     print_output(found.to_json() if as_json else str(found))
     if not found.is_whole:

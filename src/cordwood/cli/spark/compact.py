@@ -19,7 +19,6 @@ from cordwood.cli.compact import (
     VerifyOption,
     VerifyShare,
 )
-from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
 from cordwood.cli.spark.job_run import Conf, Master, job_session
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
 from cordwood.compaction.passes.key_erasure import KeyForm
@@ -81,7 +80,6 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         compact_run.compact(files, places, order=order, output=output, is_dry_run=True)
         return
     with output.opened() as printer, job_session("compact", master=master, conf=conf) as job:
-        warm_kernels_for(count_log_bytes(paths))
         done = jobs.compact(
             job.spark,
             paths,

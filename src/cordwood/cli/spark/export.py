@@ -5,7 +5,6 @@ from typing import Annotated, Final
 import typer
 
 from cordwood.cli.arguments import absolute_path
-from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
 from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
 from cordwood.cli.spark.source_options import (
     BootstrapServer,
@@ -59,7 +58,6 @@ def export(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         partitionBy=partition_by,
     )
     with job_session("export", master=master, conf=conf) as (spark, progress):
-        warm_kernels_for(count_log_bytes(places))
         done = jobs.export(spark, absolute_path(to), options=options, progress=progress)
     print_output(done.to_json() if as_json else str(done))
 

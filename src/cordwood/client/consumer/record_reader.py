@@ -15,7 +15,7 @@ from cordwood.client.consumer.fetcher import Fetcher
 from cordwood.client.consumer.subscription_state import TopicPartitionState
 from cordwood.client.network.owned_tasks import OwnedTasks
 from cordwood.client.serializers import Deserializers, ReadK, ReadV
-from cordwood.records.kernels import decoder, is_warm
+from cordwood.records.kernels import decoder, has_kernels
 
 if TYPE_CHECKING:
     from cordwood.records.decoder import Decoder
@@ -90,7 +90,7 @@ class RecordReader(Generic[ReadK, ReadV]):
             self._loading = self._tasks.start(self._load())
 
     async def _load(self) -> None:
-        if is_warm():
+        if has_kernels():
             self._decoder = await asyncio.to_thread(decoder)
 
 

@@ -1,4 +1,4 @@
-"""The engine in plain Python: the reference for the kernels, and their stand-in until warm-up."""
+"""The engine in plain Python: the reference for the kernels, and their stand-in."""
 
 from typing import Final
 

@@ -20,7 +20,7 @@ from cordwood.core.binary import INT64_MAX, INT64_MIN, bytes_view
 from cordwood.core.errors import BadRecordsError, InvalidRecordError
 from cordwood.records.batch_stream import AnyBatch, batch_at, batches, ensure_whole
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.arena import Room, read_only
+from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
 from cordwood.records.kernels.kernel_definition import (
@@ -32,6 +32,7 @@ from cordwood.records.kernels.kernel_definition import (
     Words,
     kernel,
 )
+from cordwood.records.kernels.room import Room
 from cordwood.records.record_batch import CONTROL_BIT
 
 T_NUMBER: Final = at.T_CRC

@@ -12,7 +12,7 @@ from cordwood.records.kernels.tail_scan import KernelTailScanner
 
 
 def _strider(_batches: int) -> KernelTailScanner:
-    """Return a strider however few batches there are: numba has been loaded anyway."""
+    """Return a strider however few batches there are: the kernels have been loaded anyway."""
     return KernelTailScanner()
 
 

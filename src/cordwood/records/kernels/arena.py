@@ -1,26 +1,19 @@
-"""Memory for decompressed batches, reused while it is warm in the cache.
+"""Memory for consecutive decompressed batches, reused while it is warm in the cache.
 
-Arena   consecutive batches while there is room, for a reader that makes columns of them Room    one
-batch at a time, for a reader that finishes it before the next
+It is for a reader that makes columns of them. `room` has that of one batch at a time.
 """
-
-from typing import TypeAlias
 
 import numpy as np
 
 from cordwood.core.binary import Buffer
-from cordwood.core.errors import CordwoodError, CorruptMessageError
-from cordwood.records.batch_location import CODEC_BITS
-from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decompress_into
-from cordwood.records.kernels.kernel_definition import Bytes, Words
-from cordwood.records.kernels.layout import SLACK, T_ATTRIBUTES, T_DATA, T_DATA_END
+from cordwood.core.errors import CorruptMessageError
+from cordwood.records.compression import Codec, decompress, decompress_into
+from cordwood.records.kernels.kernel_definition import Bytes
+from cordwood.records.kernels.layout import SLACK
 from cordwood.records.kernels.slab_pool import SlabPool
 
 #: Small enough to stay in the processor's cache until it has been decoded.
 ARENA_BYTES = 1 << 20
-
-#: A range of records: a buffer, its start and its end.
-Stretch: TypeAlias = tuple[Bytes, int, int]
 
 
 def read_only(buffer: Buffer | Bytes) -> Bytes:
@@ -94,38 +87,3 @@ class Arena:
         self.close()
         self.source = read_only(decompress(codec, data, magic=magic, limit=self._limit))
         return 0, len(self.source)
-
-
-class Room:
-    """Room for one decompressed batch; a larger one gets a buffer of its own."""
-
-    __slots__ = ("_room", "_source")
-
-    def __init__(self) -> None:
-        self._room = bytearray(ARENA_BYTES)
-        self._source = read_only(self._room)
-
-    def unpack(
-        self, codec: Codec, packed: memoryview, *, limit: int = DEFAULT_LIMIT
-    ) -> Stretch | None:
-        """Return the range of the records until the next call; None if bad or too large."""
-        try:
-            size = decompress_into(codec, packed, self._room, 0)
-            if size is not None:
-                return (self._source, 0, size) if size <= limit else None
-            source = read_only(decompress(codec, packed, limit=limit))
-        except CordwoodError:
-            return None
-        return source, 0, len(source)
-
-    def unpack_row(self, source: Bytes, row: Words) -> Bytes | None:
-        """Decompress the records of a row of the table, and write their range into it."""
-        try:
-            codec = Codec(row[T_ATTRIBUTES] & CODEC_BITS)
-        except ValueError:  # an unknown codec
-            return None
-        stretch = self.unpack(codec, source.data[row[T_DATA] : row[T_DATA_END]])
-        if stretch is None:
-            return None
-        unpacked, row[T_DATA], row[T_DATA_END] = stretch
-        return unpacked

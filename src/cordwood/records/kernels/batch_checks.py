@@ -26,7 +26,7 @@ from cordwood.records.batch_checks import (
 from cordwood.records.batch_header import BatchHeader, read_header
 from cordwood.records.batch_stream import AnyBatch, batch_at
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.arena import Room, read_only
+from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.common_record import usual_record
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
@@ -41,6 +41,7 @@ from cordwood.records.kernels.kernel_definition import (
     inlined,
     kernel,
 )
+from cordwood.records.kernels.room import Room
 from cordwood.records.kernels.v2_record import (
     R_HEADERS,
     R_KEY_SIZE,

@@ -9,16 +9,18 @@ A type is a letter, so no definition depends on a compiler. A kernel releases th
 """
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from cordwood.records.kernels.kernel_library import LIBRARY, KernelLibrary
 
-from cordwood.records.kernels.kernel_library import LIBRARY, KernelLibrary, are_interpreted
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Bytes: TypeAlias = NDArray[np.uint8]
-Words: TypeAlias = NDArray[np.int64]
+    Bytes: TypeAlias = NDArray[np.uint8]
+    Words: TypeAlias = NDArray[np.int64]
+else:  # a kernel takes any buffer, and numpy is loaded by callers that have arrays
+    Bytes = Words = memoryview
 TwoSlabs: TypeAlias = tuple[Bytes, Bytes]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
@@ -61,10 +63,6 @@ SLABS: Final = together(SLAB, 2)
 class Maker(Protocol):
     """Compiles functions. It receives them while their modules are imported."""
 
-    @property
-    def has_crc_instruction(self) -> bool:
-        """Return whether the processor has an instruction for CRC-32C."""
-
     def kernel(self, function: Kernel, result: Kind, arguments: tuple[Kind, ...]) -> Kernel:
         """Return what runs for exactly these types."""
 
@@ -75,23 +73,11 @@ class Maker(Protocol):
         """Return the move of this name as kernels call it."""
 
 
-def _find_maker() -> Maker | None:
-    """Return the maker of this process; it is found by name, because its types are from here."""
-    if LIBRARY is not None or are_interpreted():
-        return None
-    found: Maker | None = import_module("cordwood.records.kernels.numba_jit").find_maker()
-    return found
+#: Set by a program that makes a library, before it imports kernels.
+maker: Maker | None = None
 
-
-#: A program that makes a library sets its own maker before it imports kernels.
-maker: Maker | None = _find_maker()
-
-IS_COMPILED: Final = LIBRARY is not None or maker is not None
-HAS_CRC_INSTRUCTION: Final = (
-    LIBRARY.has_crc_instruction
-    if LIBRARY is not None
-    else maker is not None and maker.has_crc_instruction
-)
+IS_COMPILED: Final = LIBRARY is not None
+HAS_CRC_INSTRUCTION: Final = LIBRARY is not None and LIBRARY.has_crc_instruction
 
 
 def _of_library(function: Kernel, library: KernelLibrary) -> Kernel:

@@ -7,7 +7,10 @@ functions as they were written. CORDWOOD_CPU_LEVEL names a lower level than the 
 import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _MODULE: Final = "cordwood.records.kernels._machine"
 
@@ -30,13 +33,21 @@ def find_library(module: str = _MODULE) -> KernelLibrary | None:
     """Return the library; None without one, or if the processor is below its levels."""
     if are_interpreted():
         return None
-    try:
-        found = import_module(module)
-    except ImportError:
+    found = _load(module)
+    if found is None:
         return None
     return KernelLibrary(
         found.KERNELS, found.LEVEL, bool(found.HAS_CRC_INSTRUCTION), found.FINGERPRINT
     )
+
+
+def _load(module: str) -> "ModuleType | None":
+    try:
+        return import_module(module)
+    except ImportError:
+        from cordwood.records.kernels.zipped_library import load_copy  # noqa: PLC0415  # seldom
+
+        return load_copy(module)
 
 
 LIBRARY: Final = find_library()

@@ -17,9 +17,9 @@ from cordwood.core.errors import CordwoodError, InvalidRecordError
 from cordwood.records.batch_location import CODEC_BITS
 from cordwood.records.batch_stream import AnyBatch
 from cordwood.records.compression import DEFAULT_LIMIT, Codec
-from cordwood.records.kernels.arena import Room, Stretch, read_only
 from cordwood.records.kernels.intrinsics import wrapping_sum
 from cordwood.records.kernels.kernel_definition import INT, SOURCE, Bytes, kernel, several
+from cordwood.records.kernels.room import Room, Stretch, source_of
 from cordwood.records.kernels.v2_record import (
     R_KEY_SIZE,
     R_OFFSET,
@@ -136,7 +136,7 @@ def read_range(
     None if they cannot be decompressed, or if the offsets or the count of the header are invalid.
     """
     if header.attributes & CODEC_BITS == Codec.NONE:
-        records = read_only(batch.view), batch.position + HEADER_SIZE, batch.end
+        records = source_of(batch.view), batch.position + HEADER_SIZE, batch.end
     else:
         unpacked = _unpack(batch, room, limit=limit)
         if unpacked is None:

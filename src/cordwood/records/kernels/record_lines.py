@@ -17,7 +17,7 @@ from cordwood.core.errors import CordwoodError
 from cordwood.core.java_text import utf8_as_java
 from cordwood.records.compression import Codec
 from cordwood.records.decoder import Selection
-from cordwood.records.kernels.arena import Room, Stretch, read_only
+from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.intrinsics import copy, copy_wide, store_8, wrapping_sum
 from cordwood.records.kernels.kernel_definition import (
     INT,
@@ -31,6 +31,7 @@ from cordwood.records.kernels.kernel_definition import (
     several,
 )
 from cordwood.records.kernels.layout import WIDE
+from cordwood.records.kernels.room import Room, Stretch
 from cordwood.records.kernels.utf8_text import utf8
 from cordwood.records.kernels.v2_record import (
     R_HEADERS,

@@ -14,7 +14,6 @@ from cordwood.core.binary import INT64_MIN
 from cordwood.core.errors import InvalidRecordError
 from cordwood.records.batch_stream import AnyBatch
 from cordwood.records.compression import DEFAULT_LIMIT
-from cordwood.records.kernels.arena import Room
 from cordwood.records.kernels.intrinsics import wrapping_sum
 from cordwood.records.kernels.kernel_definition import (
     INT,
@@ -30,6 +29,7 @@ from cordwood.records.kernels.record_checks import (
     read_range,
     read_record_header,
 )
+from cordwood.records.kernels.room import Room
 from cordwood.records.kernels.v2_record import R_OFFSET, R_STOP, R_TIMESTAMP, read_record
 from cordwood.records.record_batch import LOG_APPEND_TIME_BIT, RecordBatch
 from cordwood.records.record_lookup import PlainRecordFinder, RecordPosition
