@@ -55,12 +55,11 @@ PARTS: Final = (
 )
 
 #: The number of batches from which the kernel is faster: with the load of numpy, or without.
-STRIDES_PAY_FROM: Final = 250_000
+STRIDES_PAY_FROM: Final = 20_000
 STRIDES_PAY_FROM_WHEN_LOADED: Final = 1_000
 
-#: The bytes of a batch from which the kernel finds a record faster, as above.
-LOOKUPS_PAY_FROM: Final = 64 << 10
-LOOKUPS_PAY_FROM_WHEN_LOADED: Final = 4 << 10
+#: The bytes of a batch from which the kernel finds a record faster.
+LOOKUPS_PAY_FROM: Final = 4 << 10
 
 _NO_LIBRARY: Final = (
     "kernels: this installation has none, so records are read in plain Python, many times slower;"
@@ -106,7 +105,7 @@ def inspector() -> Inspector:
     """Return an inspector for one thread: the fast one if there are kernels, else the plain one."""
     if not has_kernels():
         return PlainInspector()
-    from cordwood.records.kernels.record_checks import KernelInspector  # noqa: PLC0415  # numpy: 0.1 s
+    from cordwood.records.kernels.record_checks import KernelInspector  # noqa: PLC0415  # as late as it is needed
 
     return KernelInspector()
 
@@ -125,11 +124,9 @@ def record_finder(size: int) -> RecordFinder:
 
     See `RecordFinders`.
     """
-    is_loaded = f"{__name__}.record_lookup" in sys.modules
-    least = LOOKUPS_PAY_FROM_WHEN_LOADED if is_loaded else LOOKUPS_PAY_FROM
-    if size < least or not has_kernels():
+    if size < LOOKUPS_PAY_FROM or not has_kernels():
         return PlainRecordFinder()
-    from cordwood.records.kernels.record_lookup import KernelRecordFinder  # noqa: PLC0415  # numpy: 0.1 s
+    from cordwood.records.kernels.record_lookup import KernelRecordFinder  # noqa: PLC0415  # as late as it is needed
 
     return KernelRecordFinder()
 
@@ -157,7 +154,7 @@ def tail_scanner(batches: int) -> TailScanner:
 
     See `Striders`.
     """
-    is_loaded = f"{__name__}.tail_scan" in sys.modules
+    is_loaded = "numpy" in sys.modules
     least = STRIDES_PAY_FROM_WHEN_LOADED if is_loaded else STRIDES_PAY_FROM
     if batches < least or not has_kernels():
         return PlainTailScanner()

@@ -6,9 +6,8 @@ and the timestamp of the record in question. The delta is -1 without one. The pl
 error of an invalid record, and reads the old formats.
 """
 
-from typing import Final, NoReturn
-
-import numpy as np
+from array import array
+from typing import Final, NoReturn, cast
 
 from cordwood.core.binary import INT64_MIN
 from cordwood.core.errors import InvalidRecordError
@@ -98,7 +97,7 @@ def _words(header: RecordHeader, *, timestamp: int, first_offset: int) -> Words:
         first_delta = first_delta if header.max_timestamp >= timestamp else none
         timestamp = INT64_MIN
     words = header.record_count, header.last_delta, header.base_timestamp, timestamp, first_delta
-    return np.array(words, np.int64)
+    return cast("Words", array("q", words))
 
 
 def _refuse(batch: RecordBatch, timestamp: int, first_offset: int) -> NoReturn:

@@ -115,18 +115,21 @@ def test_no_source_of_the_package_imports_the_compiler() -> None:
 
 
 @needs_library
-def test_scanner_is_plain_for_few_batches_until_the_kernels_are_loaded() -> None:
-    said = ask(
-        "print(*(type(k.tail_scanner(n)).__name__[:5] for n in (10, 50_000, 10**6, 50_000)))"
-    )
+def test_scanner_is_plain_for_few_batches_and_for_fewer_with_numpy() -> None:
+    code = "print(*(type(k.tail_scanner(n)).__name__[:6] for n in (10, 5_000, 10**6, 5_000)))"
 
-    assert said == "Plain Plain Kerne Kerne\n"
+    assert ask(code) == "PlainT PlainT Kernel Kernel\n"
 
 
 @needs_library
-def test_finder_is_plain_for_small_batches_until_the_kernels_are_loaded() -> None:
-    sizes = "10_000, 100_000, 10_000, 100"
+def test_finder_is_plain_for_small_batches() -> None:
+    code = "print(*(type(k.record_finder(size)).__name__[:6] for size in (100, 10_000)))"
 
-    said = ask(f"print(*(type(k.record_finder(size)).__name__[:6] for size in ({sizes})))")
+    assert ask(code) == "PlainR Kernel\n"
 
-    assert said == "PlainR Kernel Kernel PlainR\n"
+
+@needs_library
+def test_kernels_of_the_broker_do_not_import_numpy() -> None:
+    code = "import sys; k.inspector(); k.record_finder(1 << 20); print('numpy' in sys.modules)"
+
+    assert ask(code) == "False\n"
