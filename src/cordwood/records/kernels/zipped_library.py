@@ -6,7 +6,6 @@ Spark ships a package this way (`--py-files`). On Linux the library is loaded fr
 import os
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
-from pathlib import Path
 from types import ModuleType
 from typing import Final
 from zipimport import zipimporter
@@ -20,7 +19,9 @@ def load_copy(module: str) -> ModuleType | None:
     if not isinstance(loader, zipimporter) or not hasattr(os, "memfd_create"):
         return None
     try:
-        return _load(module, loader.get_data(str(Path(__file__).with_name(FILE))))
+        # Spark names the zip `./cordwood.zip`, and the loader wants its own words for it.
+        folder = __file__.removesuffix(os.path.basename(__file__))  # noqa: PTH119  # keeps `./`
+        return _load(module, loader.get_data(folder + FILE))
     except (ImportError, OSError):  # it is missing, or for another processor
         return None
 

@@ -22,12 +22,14 @@ print(kernel_library.__file__, found.level, len(found.kernels))
 
 @pytest.mark.skipif(LIBRARY is None, reason="there is no library of kernels")
 @pytest.mark.skipif(sys.platform != "linux", reason="a copy in memory needs Linux")
-def test_library_is_loaded_from_a_zip(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ("./c.zip", "{folder}/c.zip", "{folder}/./c.zip"))
+def test_library_is_loaded_from_a_zip(tmp_path: Path, name: str) -> None:
     package = Path(cordwood.__file__).parent
-    archive = shutil.make_archive(str(tmp_path / "c"), "zip", package.parent, package.name)
+    shutil.make_archive(str(tmp_path / "c"), "zip", package.parent, package.name)
+    archive = name.format(folder=tmp_path)
     command = [sys.executable, "-c", PROGRAM.format(archive=archive)]
 
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
 
     file, level, kernels = done.stdout.split()
     assert file.startswith(archive)
