@@ -1,5 +1,6 @@
 """The program that makes a library: its table, its parts, and the same bytes each time."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -16,6 +17,10 @@ from native.make_kernels import parts
 from native.targets import LEVELS, UNKNOWN_PROCESSOR, Target, target_named
 from tests.native.samples import SAMPLES
 
+X86_LEVELS = (b"x86-64-v2", b"x86-64-v3")
+needs_zig = pytest.mark.skipif(
+    importlib.util.find_spec("ziglang") is None, reason="the wheel ziglang is not installed"
+)
 COMPILER = """\
 #!/bin/sh
 echo "$@" > "$0.called"
@@ -161,3 +166,24 @@ def test_processor_without_levels_has_a_status_of_its_own(
 
     assert ended.value.code == UNKNOWN_PROCESSOR
     assert "sparc64" in capsys.readouterr().err
+
+
+@needs_zig
+@pytest.mark.parametrize(
+    ("target", "machine", "levels"),
+    (("aarch64-linux-gnu.2.17", 183, (b"armv8",)), ("x86_64-linux-musl", 62, X86_LEVELS)),
+)
+def test_library_for_another_target_has_its_machine_and_table(
+    tmp_path: Path, target: str, machine: int, levels: tuple[bytes, ...]
+) -> None:
+    library = tmp_path / "_machine.abi3.so"
+    command = [sys.executable, "-m", "native.make_kernels", str(library), "--target", target]
+
+    subprocess.run([*command, "--modules", SAMPLES], cwd=fingerprint.ROOT, check=True)
+
+    data = library.read_bytes()
+    assert data[:4] == b"\x7fELF"
+    assert int.from_bytes(data[18:20], "little") == machine
+    assert all(level + b"\0" in data for level in levels)
+    assert f"{SAMPLES}.checksum\0".encode() in data
+    assert fingerprint.fingerprint().encode() in data
