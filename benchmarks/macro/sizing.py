@@ -61,7 +61,7 @@ def measure(size: Size) -> Iterator[Figure]:
         _add_producers(broker, 1)
         _wait_until_settled(broker)
         yield Figure(name="memory, idle broker", value=broker.resident_mib(), unit="MiB")
-        # The first ones take the memory that the load of the kernels has freed.
+        # The first ones take the memory that the start has freed.
         _connect(broker, size.connections, stack)
         for name, count, add in (
             ("connection", size.connections, lambda: _connect(broker, size.connections, stack)),
@@ -73,7 +73,7 @@ def measure(size: Size) -> Iterator[Figure]:
 
 
 def _wait_until_settled(broker: Peer) -> None:
-    """Wait until the kernels are loaded, which shows in the memory alone."""
+    """Wait until the memory does not grow."""
     before = 0.0
     while broker.resident_mib() - before > 1:
         before = broker.resident_mib()

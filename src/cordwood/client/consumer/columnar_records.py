@@ -1,9 +1,8 @@
 """Consumed records built from decoded columns.
 
-The records equal those of `CompletedFetch.records`, several times as fast once the kernels are
-compiled. Loading kernels takes time and memory, so a consumer loads them on another thread after it
-has read PAYS_FROM records. The decoder filters records before the position, control records and
-aborted ones.
+The records equal those of `CompletedFetch.records`, several times as fast with kernels. Loading
+them takes time and memory, so a consumer loads them on another thread after it has read PAYS_FROM
+records. The decoder filters records before the position, control records and aborted ones.
 """
 
 from collections.abc import Callable, Iterator
