@@ -43,7 +43,7 @@ class Size(NamedTuple):
 
 
 FULL: Final = Size(connections=2_000, partitions=2_000, sessions=900, producers=10_000)
-SMALL: Final = Size(connections=10, partitions=20, sessions=5, producers=20)
+SMALL: Final = Size(connections=20, partitions=20, sessions=5, producers=500)
 
 
 def figures(size: int = 256 << 20) -> Iterator[Figure]:
