@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import cordwood
 from benchmarks.bombs.requests import TOPIC
-from benchmarks.kafka.peers import KAFKA, Peer
+from benchmarks.kafka.peers import Peer
 from benchmarks.stalls.latency_file import is_written_to, latencies
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ _SETTLE_S: Final = 30
 #: The share of a processor that an idle broker takes at most, with the pings of the bystander.
 _IDLE_SHARE: Final = 0.2
 _MIB: Final = 1 << 20
-#: The event of our broker after its kernels, which take 100 MiB, are loaded. Its handlers, which
-#: take 20 MiB, are loaded before them.
-_KERNELS: Final = "event=kernels what=loaded"
 
 
 class Target:
@@ -72,14 +69,8 @@ class Target:
 
     def warm_up(self) -> None:
         """Let the broker take a record, and load what it needs for that."""
-        end_s = monotonic() + _START_S
         with cordwood.Producer(self.peer.bootstrap) as producer:
             producer.send(TOPIC, b"warm").result(_START_S)
-            while self.peer.name != KAFKA and _KERNELS not in self.peer.words():
-                if monotonic() > end_s:
-                    raise TimeoutError(f"no kernels: {self.peer.words()[-3000:]}")
-                sleep(0.1)  # the first record after the broker has found its kernels loads them
-                producer.send(TOPIC, b"warm").result(_START_S)
         before = 0.0
         while (now := self.peer.resident_mib()) != before:
             before = now
