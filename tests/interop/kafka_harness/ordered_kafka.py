@@ -12,7 +12,7 @@ insertion, and Kafka's assignors depend on it.
 import struct
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Final, TypeVar
 
@@ -69,6 +69,7 @@ R = TypeVar("R", bound=Response)
 
 _LANES: Final = 12
 _NO_GROUP: Final = "no-group"
+_OF_TRANSACTIONS: Final = "__transaction_state"
 _GROUP_ID_NOT_FOUND: Final = 69
 
 
@@ -84,8 +85,8 @@ class OrderedKafka:
         self._wait_for_coordinator()
         self.topics = self._created_topics()
         while len({bucket_of(each.topic_id) for each in self.topics}) < len(self.topics):
-            request = DeleteTopicsRequest(topic_names=[*COUNTS], timeout_ms=30_000)
-            self._control.ask(request, 5, answer=DeleteTopicsResponse)
+            self._delete_topics()
+            self._wait_for_coordinator()
             self.topics = self._created_topics()
         self.wait_for_topics([each for each in self.topics if each.name in COUNTS])
         self.log = GroupLog(broker)
@@ -144,17 +145,35 @@ class OrderedKafka:
         request = CreateTopicsRequest(topics=topics, timeout_ms=30_000)
         created = self._control.ask(request, 7, answer=CreateTopicsResponse).topics
         ids = {each.topic_id for each in created if not each.error_code}
+        return self._listed_topics(
+            lambda topics: (
+                ids <= {each.topic_id for each in topics}
+                and _OF_TRANSACTIONS in {each.name for each in topics}
+            )
+        )
+
+    def _delete_topics(self) -> None:
+        """Delete the topics of the tests, and that of transactions: two internal topics in one
+        bucket would stay there.
+        """
+        names = {*COUNTS, _OF_TRANSACTIONS}
+        request = DeleteTopicsRequest(topic_names=sorted(names), timeout_ms=30_000)
+        self._control.ask(request, 5, answer=DeleteTopicsResponse)
+        self._listed_topics(lambda topics: names.isdisjoint(each.name for each in topics))
+
+    def _listed_topics(self, is_awaited: Callable[[list[TopicFacts]], bool]) -> list[TopicFacts]:
+        """Return all topics, once they are as awaited."""
         end = time.monotonic() + PATIENCE_S
         while True:
             found = self._control.ask(MetadataRequest(topics=None), 12, answer=MetadataResponse)
-            if ids <= {each.topic_id for each in found.topics}:
-                break
+            topics = [
+                TopicFacts(each.name or "", each.topic_id, len(each.partitions))
+                for each in found.topics
+            ]
+            if is_awaited(topics):
+                return topics
             assert time.monotonic() < end, found
             time.sleep(0.1)
-        return [
-            TopicFacts(each.name or "", each.topic_id, len(each.partitions))
-            for each in found.topics
-        ]
 
     def wait_for_topics(self, topics: Sequence[TopicFacts]) -> None:
         """Wait until the coordinator assigns the topics, which it sees after the broker does.
