@@ -19,15 +19,9 @@ MEMORY_BLOCKS: Final = "memory blocks"
 _OFFSET: Final = re.compile(r"\d{20}")
 _CONTAINERS: Final = (dict, list, set)
 _CACHE: Final = type(lru_cache(len))
-#: The partitions of fetch sessions whose client closed while its fetch was on the way. It does not
-#: know the session then, which stays until another one needs its slot.
-_LEFT_IN_SESSIONS: Final = 24
 #: Growth that has a limit of its own: the interpreter caches 4,096 names of attributes, and the
-#: metadata file has a thousand obsolete lines before it is rewritten. The first prefix counts.
+#: metadata file has a thousand obsolete lines before it is rewritten.
 _SLACK: Final = {
-    "object cordwood.broker.partitions.fetch_sessions.CachedPartition": _LEFT_IN_SESSIONS,
-    "object cordwood.protocol.messages.fetch.FetchPartition": _LEFT_IN_SESSIONS,
-    "object cordwood.broker.partitions.fetch_sessions.FetchSession": _LEFT_IN_SESSIONS // 2,
     "object cordwood.": 2,
     "object ": 8,
     "entries": 20,
