@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -27,8 +26,8 @@ def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session", params=("x86-64-v2", ""))
-def sample_library(request: pytest.FixtureRequest, sample_file: Path) -> Iterator[ModuleType]:
+def sample_library(request: pytest.FixtureRequest, sample_file: Path) -> ModuleType:
     """Return the library at each level that this machine runs; the empty level is the highest."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("CORDWOOD_CPU_LEVEL", request.param)
-        yield load_library(sample_file)
+        return load_library(sample_file)
