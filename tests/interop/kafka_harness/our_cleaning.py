@@ -9,10 +9,12 @@ from typing import Final
 
 from cordwood.compaction.cleaning_job import Verify
 from cordwood.compaction.engine.engine import Engine
+from cordwood.compaction.engine.plain_engine import PLAIN
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.core.ports import Ports, Worker
 from cordwood.core.system import SystemFiles, SystemRandom
 from cordwood.core.types import Offset
+from cordwood.records.kernels import decoder, state_scanner
 from cordwood.storage.checkpoints.checkpoint_files import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -23,6 +25,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 from cordwood.storage.checkpoints.clean_shutdown_file import write_clean_shutdown
 from cordwood.workbench.compact import CompactOrder, CompactReport, compact
 from cordwood.workbench.exclusive_log import partition_named_by
+from cordwood.workbench.record_digest import RecordReaders
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.interop.kafka_harness.our_logs import StandingClock
 from tests.unit.workbench.compact_samples import PLAIN_READERS
@@ -69,7 +72,7 @@ def clean(
     order: CompactOrder = PROVEN,
     worker: Worker | None = None,
 ) -> CompactReport:
-    """Clean an unused log."""
+    """Clean an unused log; the twin of the engine reads the result, too."""
     files, clock = SystemFiles(), StandingClock()
     clock.ms = now_ms
     found = SettingsFinder(files, given=config).find(str(directory.parent), "t")
@@ -79,6 +82,6 @@ def clean(
         str(directory),
         found=found,
         order=order,
-        readers=PLAIN_READERS,
+        readers=PLAIN_READERS if engine is PLAIN else RecordReaders(decoder(), state_scanner()),
         run=lambda job: runner.run(job, IdlePassControl()),
     )

@@ -1,6 +1,8 @@
 """The digest of records: equal to a plain one, in any batches, with either decoder."""
 
 import struct
+import subprocess
+import sys
 from hashlib import sha256
 
 import pytest
@@ -10,6 +12,7 @@ from cordwood.records.compression import Codec
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.kernels.state_scan import KernelStateScanner
 from cordwood.workbench.record_digest import STREAMS, RecordReaders, digest_records
+from tests.serving import ROOT
 from tests.unit.compaction.compaction_samples import marker
 from tests.unit.storage.reader_samples import directory, reader
 from tests.unit.workbench.compact_samples import PLAIN_READERS
@@ -80,3 +83,17 @@ def test_digest_of_no_records_is_that_of_empty_streams() -> None:
     found = digest_records(reader(directory(log=b"")), start=0, end=0, readers=PLAIN_READERS)
 
     assert found.sha256 == sha256(sha256().digest() * STREAMS).hexdigest()
+
+
+def test_digest_of_nulls_does_not_import_pandas() -> None:
+    code = """
+import sys
+from tests.unit.workbench.test_record_digest import *
+digest_records(reader(directory(log=batches())), start=0, end=6, readers=KERNELS)
+print("pyarrow" in sys.modules, "pandas" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+
+    assert done.stdout == "True False\n"
