@@ -61,6 +61,9 @@ public final class Transactions {
         for (int each = 0; each < RECORDS; each++) {
             producer.send(new ProducerRecord<>(topic, partition, null, new byte[100]));
         }
+        // Without it the sender thread may send EndTxn before the records: it asks for incomplete
+        // batches, and takes the next request later. Both brokers then answer INVALID_TXN_STATE.
+        producer.flush();
         producer.commitTransaction();
     }
 
