@@ -37,7 +37,8 @@ REACHED: Final = "reached"
 RELEASED: Final = "released"
 #: The file with the error of a task or a commit.
 OUTCOME: Final = "outcome"
-_STILL_S: Final = 600
+#: Longer than a run of the harness waits: it kills what stands still, or releases it.
+_STILL_S: Final = 3_600
 
 
 class Hook(NamedTuple):

@@ -28,7 +28,7 @@ from tests.spark.sink_kills import (
     run_matrix,
 )
 
-pytestmark = pytest.mark.timeout(1_800)
+pytestmark = pytest.mark.timeout(5_400 if IS_SOAK else 1_800)
 
 #: Repetitions of all failures.
 ROUNDS = 7 if IS_SOAK else 1
