@@ -28,6 +28,7 @@ from tests.interop.kafka_harness.spec import (
     SpecRecord,
     renumbered,
 )
+from tests.unit.cli.commands import run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -347,6 +348,51 @@ def _step(
     """Send values, and return the batches that both streams then have."""
     _send(streams.broker, values, partitions=partitions)
     return streams.theirs(options), streams.ours({**options, **place})
+
+
+def _without_commit(checkpoint: Path, batch: int) -> None:
+    """Leave the checkpoint as a driver does that dies while the batch runs."""
+    for folder, first in (("offsets", batch + 1), ("commits", batch)):
+        for path in (checkpoint / folder).iterdir():
+            name = path.name.removeprefix(".").removesuffix(".crc")
+            if name.isdecimal() and int(name) >= first:
+                path.unlink()
+
+
+def test_unfinished_first_batch_is_taken_over_and_given_back(
+    spark: "SparkSession",
+    connector: Program,
+    target: Target,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    streams = Streams(spark, connector, target.broker, tmp_path)
+    options = {"subscribe": "Grown", "includeHeaders": "true", "maxOffsetsPerTrigger": "20"}
+    begun = {**options, "startingOffsets": '{"Grown": {"0": 7}}'}
+    with cordwood.Admin(target.broker.bootstrap) as admin:
+        admin.create_topic("Grown", partitions=1)
+    _send(target.broker, range(50), partitions=1)
+    theirs = streams.theirs(begun)
+    _without_commit(tmp_path / "theirs", 0)
+    (tmp_path / "ours").mkdir()
+    shutil.copytree(tmp_path / "theirs", tmp_path / "ours" / "checkpoint")
+    checkpoint = str(tmp_path / "ours" / "checkpoint")
+
+    taken = run(("spark", "checkpoint", "adopt", checkpoint), monkeypatch, capfd)
+    successor = replace(streams, folder=tmp_path / "ours")
+    ours = successor.ours({**options, **_from_both(target)})
+    _without_commit(tmp_path / "ours" / "checkpoint", 0)
+    given = run(("spark", "checkpoint", "adopt", checkpoint, "--to-kafka"), monkeypatch, capfd)
+    shutil.copytree(checkpoint, tmp_path / "back" / "theirs")
+    back = replace(streams, folder=tmp_path / "back").theirs(options)
+    with cordwood.Admin(target.broker.bootstrap) as admin:
+        admin.delete_topic("Grown")
+
+    assert (taken.code, given.code) == (0, 0), (taken.err, given.err)
+    assert ours == theirs
+    assert back == theirs
+    assert [len(rows) for rows in theirs] == [20, 20, 3]
 
 
 def test_corpus_has_the_difficult_cases(target: Target) -> None:

@@ -16,7 +16,7 @@ from cordwood.core.errors import SettingError
 from cordwood.spark.stream.stream_offset import StreamOffset, parse_offset
 
 #: Lines before those of the sources.
-_HEADER: Final = 2
+HEADER_LINES: Final = 2
 
 
 class Checkpoint(NamedTuple):
@@ -38,7 +38,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
             key="checkpoint",
             remedy="give the folder of the option checkpointLocation",
         ) from error
-    batches = sorted(_numbers(folder / "offsets"))
+    batches = sorted(batch_numbers(folder / "offsets"))
     if not batches:
         raise SettingError(
             f"{folder}: the query has no batch yet",
@@ -46,9 +46,8 @@ def read_checkpoint(folder: Path) -> Checkpoint:
             remedy="run the query until its first batch",
         )
     last = batches[-1]
-    lines = (folder / "offsets" / str(last)).read_text().splitlines()
-    is_finished = last in _numbers(folder / "commits")
-    return Checkpoint(str(query), last, is_finished, dict(_ends(lines[_HEADER:])))
+    is_finished = last in batch_numbers(folder / "commits")
+    return Checkpoint(str(query), last, is_finished, ends_of_batch(folder, last))
 
 
 def checkpoint_rows(checkpoint: Checkpoint) -> list[dict[str, object]]:
@@ -68,10 +67,21 @@ def checkpoint_rows(checkpoint: Checkpoint) -> list[dict[str, object]]:
     ]
 
 
-def _numbers(folder: Path) -> set[int]:
+def batch_numbers(folder: Path) -> set[int]:
     """Return the batches of a log; the folder of a log may not exist yet."""
     names = [each.name for each in folder.iterdir()] if folder.is_dir() else []
     return {int(name) for name in names if name.isdecimal()}
+
+
+def batch_path(folder: Path, batch: int) -> Path:
+    """Return the file with the ends of a batch."""
+    return folder / "offsets" / str(batch)
+
+
+def ends_of_batch(folder: Path, batch: int) -> dict[int, StreamOffset]:
+    """Return the ends of a batch by source."""
+    lines = batch_path(folder, batch).read_text(encoding="utf-8").split("\n")
+    return dict(_ends(lines[HEADER_LINES:]))
 
 
 def _ends(lines: list[str]) -> Iterator[tuple[int, StreamOffset]]:

@@ -189,8 +189,7 @@ def ranges_between(start: StreamOffset, end: StreamOffset) -> list[OffsetRange]:
             "checkpoint: batch 0 has no start, because spark-sql-kafka has begun it and not"
             " finished it",
             key="checkpointLocation",
-            remedy="finish batch 0 with spark-sql-kafka, or begin a new checkpoint with the"
-            " startingOffsets of its file sources/0/0",
+            remedy="run `cordwood spark checkpoint adopt` on the checkpoint",
         )
     ranges = []
     for partition, until in sorted(end.positions.items()):

@@ -235,8 +235,8 @@ def test_batch_zero_begins_at_the_start_in_its_end() -> None:
     ]
 
 
-def test_batch_zero_of_spark_sql_kafka_is_rejected_with_the_place_of_its_start() -> None:
-    with pytest.raises(SettingError, match=r"batch 0 has no start.* sources/0/0"):
+def test_batch_zero_of_spark_sql_kafka_is_rejected_with_the_command_that_adopts_it() -> None:
+    with pytest.raises(SettingError, match=r"batch 0 has no start.* checkpoint adopt"):
         ranges_between(StreamOffset({}), StreamOffset({P0: 9}))
 
 
