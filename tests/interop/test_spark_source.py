@@ -331,10 +331,10 @@ def test_streams_follow_growth_and_continue_checkpoints_as_sparks_connector_does
     assert len(found[-1][0][0]) == 30
 
 
-def _send(broker: Broker, values: range, *, partitions: int) -> None:
+def _send(broker: Broker, values: range, *, partitions: int, topic: str = "Grown") -> None:
     with cordwood.Producer(broker.bootstrap) as producer:
         for number in values:
-            producer.send("Grown", b"%d" % number, partition=number % partitions)
+            producer.send(topic, b"%d" % number, partition=number % partitions)
 
 
 def _step(
@@ -393,6 +393,51 @@ def test_unfinished_first_batch_is_taken_over_and_given_back(
     assert ours == theirs
     assert back == theirs
     assert [len(rows) for rows in theirs] == [20, 20, 3]
+
+
+def test_streams_go_on_without_a_deleted_topic_as_sparks_connector_does(
+    spark: "SparkSession", connector: Program, target: Target, tmp_path: Path
+) -> None:
+    streams = Streams(spark, connector, target.broker, tmp_path)
+    options = {"subscribePattern": "Grown.*", "includeHeaders": "true", "failOnDataLoss": "false"}
+    gaps = {"gapTable": str(tmp_path / "gaps")}
+    with cordwood.Admin(target.broker.bootstrap) as admin:
+        for topic in ("Grown", "Grown-too"):
+            admin.create_topic(topic, partitions=1)
+        _send(target.broker, range(10), partitions=1, topic="Grown-too")
+        place = {**_from_broker(target), **gaps}
+        found = [_step(streams, options, place, range(10), partitions=1)]
+        admin.delete_topic("Grown-too")
+        found.append(_step(streams, options, place, range(10, 25), partitions=1))
+        admin.delete_topic("Grown")
+
+    assert [sum(map(len, theirs)) for theirs, _ in found] == [20, 15]
+    for theirs, ours in found:
+        assert ours == theirs
+
+
+def test_recreated_topic_is_read_on_by_sparks_connector_and_refused_by_ours(
+    spark: "SparkSession", connector: Program, target: Target, tmp_path: Path
+) -> None:
+    from pyspark.errors import PySparkException  # noqa: PLC0415  # an extra
+
+    streams = Streams(spark, connector, target.broker, tmp_path)
+    options, place = {"subscribe": "Grown", "includeHeaders": "true"}, _from_broker(target)
+    with cordwood.Admin(target.broker.bootstrap) as admin:
+        admin.create_topic("Grown", partitions=1)
+        first = _step(streams, options, place, range(10), partitions=1)
+        admin.delete_topic("Grown")
+        admin.create_topic("Grown", partitions=1)
+        _send(target.broker, range(100, 115), partitions=1)
+        theirs = streams.theirs(options)
+        with pytest.raises(PySparkException, match="Grown: the topic was deleted and created"):
+            streams.ours({**options, **place})
+        ours = streams.ours({**options, **place, "onRecreatedTopic": "restart"})
+        admin.delete_topic("Grown")
+
+    assert first[0] == first[1]
+    assert sum(map(len, theirs)) == 5, "ten new records are skipped in silence"
+    assert sum(map(len, ours)) == 15
 
 
 def test_corpus_has_the_difficult_cases(target: Target) -> None:
