@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 
 import cordwood
 from cordwood.cli.groups.describe_run import describe_offsets
+from cordwood.core.errors import NotLeaderOrFollowerError
 
 if TYPE_CHECKING:
     from cordwood.testing.spark_kafka import SparkKafka
@@ -207,6 +208,29 @@ def test_group_has_the_offsets_of_finished_batches(spark_kafka: "SparkKafka") ->
         stream.start()
         stream.catch_up()
         assert offsets_and_lags(spark_kafka) == [(10, 0), (10, 0)]
+
+
+def test_stream_and_sink_have_each_record_once_among_scripted_faults(
+    spark_kafka: "SparkKafka", tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    send(spark_kafka, range(20))
+    spark_kafka.kafka.create_topic("copies", partitions=1)
+    with spark_kafka.stream("orders", maxOffsetsPerTrigger="8") as stream:
+        rows = spark_kafka.spark.readStream.format("cordwood").options(**stream.options).load()
+        writer = rows.select("key", "value").writeStream.format("cordwood")
+        writer = writer.option("kafka.bootstrap.servers", spark_kafka.bootstrap)
+        writer = writer.option("checkpointLocation", str(tmp_path_factory.mktemp("copies")))
+        faults = spark_kafka.kafka.faults
+        with (
+            faults.on("ListOffsets", first=2, times=2).fail(NotLeaderOrFollowerError),
+            faults.on("Fetch", first=2, times=2).close(),
+            faults.on("Produce", topic="copies", first=2).close(handled=True),
+            faults.on("EndTxn", first=2, times=2).close(handled=True),
+        ):
+            writer.option("topic", "copies").trigger(availableNow=True).start().awaitTermination()
+
+    copies = spark_kafka.frame("copies", **{"isolation.level": "read_committed"}).collect()
+    assert sorted(int(row.value) for row in copies) == list(range(20))
 
 
 def offsets_and_lags(kafka: "SparkKafka") -> list[tuple[object, object]]:
