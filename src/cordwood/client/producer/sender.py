@@ -166,8 +166,8 @@ class Sender:  # tidy: allow[class-lines] one lock and one accumulator for all c
             self._accumulator.flushes -= 1
 
     async def drain(self) -> None:
-        """Return when no request is in flight."""
-        while any(self._requests.values()):
+        """Return when no request is in flight, to a leader or to add partitions."""
+        while self._is_busy:
             waiter = self._loop.create_future()
             self._idle.append(waiter)
             await waiter
@@ -269,6 +269,7 @@ class Sender:  # tidy: allow[class-lines] one lock and one accumulator for all c
         finally:
             self._adding = None
             self._wakeup.set()
+            self._release_drains()
 
     def _fail_transaction(self, error: KafkaError) -> None:
         """Adopt the error, and fail all batches that are not sent."""
@@ -331,10 +332,7 @@ class Sender:  # tidy: allow[class-lines] one lock and one accumulator for all c
         finally:
             self._requests[leader] -= 1
             self._wakeup.set()
-            if not any(self._requests.values()):
-                idle, self._idle = self._idle, []
-                for waiter in idle:
-                    resolve(waiter)
+            self._release_drains()
 
     async def _request_producer_id(self) -> None:
         """Request a producer id; on failure, fail every unsent batch."""
@@ -453,6 +451,16 @@ class Sender:  # tidy: allow[class-lines] one lock and one accumulator for all c
             self._client.rejected.add(batch.result.partition)
         if isinstance(error, OutdatedError | NetworkError | RequestTimedOutError):
             self._client.refresh_soon()
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._adding is not None or any(self._requests.values())
+
+    def _release_drains(self) -> None:
+        if not self._is_busy:
+            idle, self._idle = self._idle, []
+            for waiter in idle:
+                resolve(waiter)
 
     def _release_waiters(self) -> None:
         waiters, self._waiters = self._waiters, []

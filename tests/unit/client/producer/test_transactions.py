@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.client.producer.producer import Producer
 from cordwood.core.errors import (
+    ConcurrentTransactionsError,
     InvalidRequestError,
     InvalidTxnStateError,
     TransactionAbortableError,
@@ -35,8 +36,8 @@ def ended(code: int = 0, epoch: int = -1) -> EndTxnResponse:
     return EndTxnResponse(error_code=code, producer_id=-1 if epoch < 0 else 7, producer_epoch=epoch)
 
 
-def added(_: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
-    result = AddPartitionsToTxnPartitionResult(partition_index=0, partition_error_code=0)
+def added(_: AddPartitionsToTxnRequest, code: int = 0) -> AddPartitionsToTxnResponse:
+    result = AddPartitionsToTxnPartitionResult(partition_index=0, partition_error_code=code)
     topic = AddPartitionsToTxnTopicResult(name="t", results_by_partition=[result])
     return AddPartitionsToTxnResponse(results_by_topic=[topic])
 
@@ -111,6 +112,32 @@ def test_abort_drops_the_records_that_were_not_sent() -> None:
             assert dropped is not None
             with pytest.raises(TransactionAbortableError, match="aborted before the record"):
                 await dropped
+
+    run(scene())
+
+
+def test_abort_comes_after_the_partitions_before_version_2() -> None:
+    """A partition that is added after EndTxn would begin another transaction."""
+    both = (AddPartitionsToTxnRequest, EndTxnRequest)
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, 1) as sending:
+            fake.script(
+                AddPartitionsToTxnRequest,
+                lambda request: added(request, ConcurrentTransactionsError.code),
+                added,
+            )
+            fake.script(EndTxnRequest, lambda _: ended())
+            await sending.begin()
+            await sending.send("t", b"a")
+            while not fake.requests(AddPartitionsToTxnRequest):
+                await fake.next_request()
+            await sending.abort()
+            assert [type(each) for each in fake.asked if isinstance(each, both)] == [
+                AddPartitionsToTxnRequest,
+                AddPartitionsToTxnRequest,
+                EndTxnRequest,
+            ]
 
     run(scene())
 
