@@ -121,7 +121,7 @@ class CoordinationSite:
                 admin.create_partitions(WIDE, count)
             self.topic_id = parse_uuid(admin.describe_topics([WIDE])[0].topic_id)
             admin.alter_group_offsets(OFFSETS, {(WIDE, 0): 0})
-        _until_committed(asker, _commit(OFFSETS, self.partitions))
+        _commit_all(asker, self.partitions)
         for name in self.groups:
             asker.ask(_commit(name, range(1)), OffsetCommitResponse, _COMMIT)
         self.classic = _join_classic(port)
@@ -166,6 +166,12 @@ def _commit(group: str, partitions: range, *, metadata: str = METADATA) -> Offse
     ]
     topic = OffsetCommitRequestTopic(name=WIDE, partitions=committed)
     return OffsetCommitRequest(group_id=group, member_id=_NEW, topics=[topic])
+
+
+def _commit_all(asker: Asker, partitions: range) -> None:
+    """Commit an offset of each partition; Kafka refuses commits that exceed one batch."""
+    for first in range(0, len(partitions), _AT_ONCE):
+        _until_committed(asker, _commit(OFFSETS, partitions[first : first + _AT_ONCE]))
 
 
 def _until_committed(asker: Asker, request: OffsetCommitRequest) -> None:
