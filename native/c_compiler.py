@@ -15,6 +15,7 @@ from typing import Final
 
 from native.targets import Target
 
+SANITIZER: Final = "-fsanitize=address"
 ZIG: Final = (sys.executable, "-m", "ziglang", "cc")
 _FLAGS: Final = ("-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-s", "-Wall", "-Wextra")
 _ERRORS: Final = ("-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types")
@@ -46,13 +47,21 @@ def compiler_for(target: Target) -> list[str]:
     return system_compiler() or list(ZIG)
 
 
-def link(library: Path, inputs: Iterable[Path], *, target: Target, include: Path) -> None:
+def link(
+    library: Path,
+    inputs: Iterable[Path],
+    *,
+    target: Target,
+    include: Path,
+    is_sanitized: bool = False,
+) -> None:
     """Compile and link the inputs into a library, which replaces an older one as a whole."""
     library.parent.mkdir(parents=True, exist_ok=True)
     unfinished = library.with_name(f"{library.name}.{os.getpid()}.unfinished")
     command = [*compiler_for(target), *_FLAGS, *_ERRORS, f"-I{include}"]
     command.append(f"-DLEVELS={len(target.levels)}")
     command += ["-undefined", "dynamic_lookup"] if target.is_mac else []
+    command += [SANITIZER] if is_sanitized else []
     try:
         subprocess.run([*command, "-o", str(unfinished), *map(str, inputs)], check=True)
         unfinished.replace(library)

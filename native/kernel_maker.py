@@ -5,6 +5,7 @@ the lowest level of the processor; `kernel_objects` makes the machine code of al
 """
 
 from collections.abc import Callable, Collection, Iterable
+from string import digits
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numba
@@ -30,6 +31,8 @@ _TYPES: Final = {
     "v": types.void,
 }
 
+_NO_DIGITS: Final = str.maketrans("", "", digits)
+
 #: The options of all functions. They have no wrappers for calls from Python or C. A division by
 #: zero gives 0: with an exception a kernel could fail.
 _OPTIONS: Final = {
@@ -43,10 +46,11 @@ _OPTIONS: Final = {
 
 
 def numba_type(kind: "Kind") -> types.Type:
-    """Return numba's type for a kind of argument or result."""
-    if not kind.letters.startswith("("):
-        return _TYPES[kind.letters]
-    inner = kind.letters[1:-1]
+    """Return numba's type for a kind of argument or result, without its size."""
+    letters = kind.letters.translate(_NO_DIGITS)
+    if not letters.startswith("("):
+        return _TYPES[letters]
+    inner = letters[1:-1]
     assert len(set(inner)) == 1, f"a tuple of several types: {kind.letters}"
     return types.UniTuple(_TYPES[inner[0]], len(inner))
 

@@ -8,7 +8,7 @@ from native.targets import Level
 if TYPE_CHECKING:
     from cordwood.records.kernels.kernel_definition import Kind
 
-#: The words of an argument by its letter: an address and a shape, or a number.
+#: The words of an argument by its letter: an address and a shape, or a number. Digits are a size.
 _WORDS = {"r": 2, "b": 2, "q": 2, "s": 2, "t": 3, "i": 1, "(": 0, ")": 0}
 
 
@@ -27,12 +27,15 @@ class TableRow(NamedTuple):
     @property
     def words(self) -> int:
         """Return the number of words that the entry reads."""
-        return sum(_WORDS[letter] for letter in self.arguments)
+        return sum(self._words_of_letters())
 
     @property
     def buffers(self) -> int:
         """Return the number of its arrays."""
-        return sum(_WORDS[letter] > 1 for letter in self.arguments)
+        return sum(words > 1 for words in self._words_of_letters())
+
+    def _words_of_letters(self) -> Iterator[int]:
+        return (_WORDS[letter] for letter in self.arguments if not letter.isdigit())
 
 
 def row_of(

@@ -1,8 +1,9 @@
 /* Compiled kernels as functions of Python: arguments are checked, and given on as words.
 
    An array is its address and its shape, a number is itself, a tuple is its values. The letters of
-   a kernel's arguments are those of `Kind` in `cordwood.records.kernels.kernel_definition`. The GIL
-   is released during a kernel. A kernel allocates nothing and calls nothing of Python.
+   a kernel's arguments are those of `Kind` in `cordwood.records.kernels.kernel_definition`, with the
+   sizes that the kernel relies on. The GIL is released during a kernel. A kernel allocates nothing
+   and calls nothing of Python.
 
    `kernels.inc` is written by `native/make_kernels.py`: the entries, the table `kernels`, and the
    constants KERNELS, MOST_BUFFERS, MOST_WORDS, MOST_RESULTS and FINGERPRINT. LEVELS is a flag of the
@@ -21,7 +22,7 @@
 typedef int32_t entry(const int64_t *words, int64_t *results);
 typedef struct {
     const char *name;
-    const char *arguments; /* one letter for each; a tuple is in parentheses */
+    const char *arguments; /* one letter for each, with a size if it has one; a tuple is in parentheses */
     int results;           /* 0 for None, 1 for a number, more for a tuple */
     entry *levels[LEVELS];
 } kernel;
@@ -50,7 +51,21 @@ static int has_items(const Py_buffer *buffer, char letter) {
     return buffer->itemsize == 1 && format == 'B';
 }
 
-static int take_array(call *this_call, PyObject *object, const kernel *called, char letter) {
+static int is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+/* Take the size behind a letter; 0 without one. */
+static Py_ssize_t take_size(const char **letters) {
+    Py_ssize_t size = 0;
+    while (is_digit(**letters)) size = 10 * size + *(*letters)++ - '0';
+    return size;
+}
+
+/* Whether a table has exactly so many columns, and another array at least so many items. */
+static int has_size(const Py_buffer *buffer, Py_ssize_t size) {
+    return !size || (buffer->ndim == 2 ? buffer->shape[1] == size : buffer->shape[0] >= size);
+}
+
+static int take_array(call *this_call, PyObject *object, const kernel *called, char letter, Py_ssize_t size) {
     Py_buffer *buffer = &this_call->buffers[this_call->held];
     int is_written = letter == 'b' || letter == 'q' || letter == 't';
     int dimensions = letter == 't' ? 2 : 1;
@@ -60,6 +75,11 @@ static int take_array(call *this_call, PyObject *object, const kernel *called, c
     if (buffer->ndim != dimensions || !has_items(buffer, letter)) {
         PyErr_Format(PyExc_TypeError, "%s: an array of format %s in %d dimensions, where `%c` is expected",
                      called->name, buffer->format ? buffer->format : "B", buffer->ndim, letter);
+        return -1;
+    }
+    if (!has_size(buffer, size)) {
+        PyErr_Format(PyExc_ValueError, "%s: an array with %zd items in its last dimension, where `%c%zd` is expected",
+                     called->name, buffer->shape[dimensions - 1], letter, size);
         return -1;
     }
     this_call->words[this_call->used++] = (int64_t)(intptr_t)buffer->buf;
@@ -81,9 +101,9 @@ static int take_number(call *this_call, PyObject *object) {
 static int take(call *this_call, PyObject *object, const kernel *called, const char **letters) {
     char letter = *(*letters)++;
     if (letter == 'i') return take_number(this_call, object);
-    if (letter != '(') return take_array(this_call, object, called, letter);
+    if (letter != '(') return take_array(this_call, object, called, letter, take_size(letters));
     Py_ssize_t count = 0;
-    while ((*letters)[count] != ')') count++;
+    for (const char *at = *letters; *at != ')'; at++) count += !is_digit(*at);
     if (PyTuple_Size(object) != count) { /* -1 for another type, which is then the context */
         PyErr_Format(PyExc_TypeError, "%s: a tuple of %zd is expected", called->name, count);
         return -1;

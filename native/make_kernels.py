@@ -1,11 +1,13 @@
 """Compilation of all kernels into one library, the extension module `_machine`.
 
     python -m native.make_kernels LIBRARY [--if-stale] [--target NAME] [--modules NAME...]
+                                          [--sanitize]
 
     LIBRARY     the file, such as src/cordwood/records/kernels/_machine.abi3.so
     --if-stale  only if there is no library for this machine that was made from this tree
     --target    a processor and a system as zig names them (aarch64-linux-gnu.2.17); this machine
     --modules   the modules with kernels; those of all packages of kernels
+    --sanitize  with the address sanitizer, whose library the process has to preload; needs zig, gcc
 
 numba, llvmlite and a C compiler are needed here, and only here: `cc`, else zig from the wheel
 `ziglang`. Two processes translate a half of the modules each, since that takes most of the time.
@@ -40,6 +42,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--if-stale", action="store_true")
     parser.add_argument("--target", default="")
     parser.add_argument("--modules", nargs="+", default=[])
+    parser.add_argument("--sanitize", action="store_true")
     parser.add_argument("--code", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.if_stale and not given.target and is_current(given.file):
@@ -51,7 +54,8 @@ def main(arguments: list[str]) -> None:
 
         write_code(make_code(given.modules, processor=target.processor), given.file)
     else:
-        make_library(given.file, target, halves=[given.modules] if given.modules else parts())
+        halves = [given.modules] if given.modules else parts()
+        make_library(given.file, target, halves=halves, is_sanitized=given.sanitize)
 
 
 def prepare() -> None:
@@ -75,10 +79,16 @@ def parts() -> list[list[str]]:
     return halves
 
 
-def make_library(library: Path, target: Target, *, halves: list[list[str]]) -> None:
+def make_library(
+    library: Path, target: Target, *, halves: list[list[str]], is_sanitized: bool = False
+) -> None:
     """Make the library of these modules."""
+    from native import kernel_objects  # noqa: PLC0415  # after `prepare`
     from native.kernel_code import joined  # noqa: PLC0415  # after `prepare`
-    from native.kernel_objects import object_code  # noqa: PLC0415  # after `prepare`
+
+    code_of_level = kernel_objects.object_code
+    if is_sanitized:
+        code_of_level = kernel_objects.sanitized_object_code
 
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -87,8 +97,9 @@ def make_library(library: Path, target: Target, *, halves: list[list[str]]) -> N
         (place / "kernels.inc").write_text(table, encoding="utf-8")
         objects = [place / f"{level.name}.o" for level in target.levels]
         for level, file in zip(target.levels, objects, strict=True):
-            file.write_bytes(object_code(text, level, target))
-        link(library, [HERE / "machine.c", *objects], target=target, include=place)
+            file.write_bytes(code_of_level(text, level, target))
+        inputs = [HERE / "machine.c", *objects]
+        link(library, inputs, target=target, include=place, is_sanitized=is_sanitized)
     print(f"{library}: {len(rows)} kernels, {library.stat().st_size:,} bytes", flush=True)
 
 

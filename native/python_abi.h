@@ -69,7 +69,7 @@ typedef struct PyModuleDef {
 
 #define PyMODINIT_FUNC __attribute__((visibility("default"))) PyObject *
 
-extern PyObject *PyExc_ImportError, *PyExc_RuntimeError, *PyExc_TypeError;
+extern PyObject *PyExc_ImportError, *PyExc_RuntimeError, *PyExc_TypeError, *PyExc_ValueError;
 
 int PyObject_GetBuffer(PyObject *, Py_buffer *, int);
 void PyBuffer_Release(Py_buffer *);

@@ -39,6 +39,7 @@ from cordwood.records.kernels.kernel_definition import (
     kernel,
     several,
     spliced,
+    together,
 )
 
 
@@ -103,6 +104,11 @@ def measured(slabs: TwoSlabs, words: Words, starts: Words, table: Words) -> int:
     rows, columns = table.shape
     sizes = len(slabs[0]) * 1000 + len(slabs[1]) * 100 + len(words) * 10 + len(starts)
     return tripled(sizes * 100 + rows * 10 + columns)
+
+
+@kernel(INT, together(WORDS.of(3), 2), TABLE.of(12))
+def sized(words: tuple[Words, Words], table: Words) -> int:
+    return len(words[0]) + len(words[1]) + table.size
 
 
 @kernel(INT, WORDS, INT)

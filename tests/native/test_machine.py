@@ -155,6 +155,25 @@ def test_tuple_of_another_size_is_rejected(function: Find, slabs: object) -> Non
         function("measured")(slabs, WORDS, STARTS, TABLE)
 
 
+def test_array_may_be_longer_than_its_least_size(function: Find) -> None:
+    pair, table = (np.zeros(3, np.int64), np.zeros(5, np.int64)), np.zeros((2, 12), np.int64)
+
+    assert function("sized")(pair, table) == 3 + 5 + 24
+
+
+@pytest.mark.parametrize(
+    ("sizes", "columns", "text"),
+    (((3, 2), 12, "`q3`"), ((3, 3), 11, "`t12`"), ((3, 3), 13, "`t12`")),
+)
+def test_array_of_another_size_is_rejected(
+    function: Find, sizes: tuple[int, int], columns: int, text: str
+) -> None:
+    pair = tuple(np.zeros(size, np.int64) for size in sizes)
+
+    with pytest.raises(ValueError, match=f"sized: an array .* where {text} is expected"):
+        function("sized")(pair, np.zeros((9, columns), np.int64))
+
+
 def test_buffers_are_released_after_a_call_and_after_a_rejected_one(function: Find) -> None:
     buffer = bytearray(40)
 

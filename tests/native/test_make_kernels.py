@@ -9,7 +9,15 @@ from types import ModuleType
 
 import pytest
 
-from cordwood.records.kernels.kernel_definition import INT, NOTHING, SLABS, SOURCE, TABLE, several
+from cordwood.records.kernels.kernel_definition import (
+    INT,
+    NOTHING,
+    SLABS,
+    SOURCE,
+    TABLE,
+    WORDS,
+    several,
+)
 from native import fingerprint
 from native.c_compiler import compiler_for, makes_libraries, system_compiler
 from native.library_table import TableRow, row_of, table_code
@@ -33,7 +41,8 @@ def written(first: int, second: int) -> int:
 
 
 def test_library_has_the_kernels_of_its_modules(sample_library: ModuleType) -> None:
-    names = {"loads", "stores", "copies", "arithmetic", "checksum", "measured", "waited", "divided"}
+    names = {"loads", "stores", "copies", "arithmetic", "checksum", "measured", "sized", "waited"}
+    names.add("divided")
 
     assert set(sample_library.KERNELS) == {f"{SAMPLES}.{name}" for name in names}
 
@@ -84,9 +93,11 @@ def test_fingerprint_covers_kernels_build_and_constants(
 
 def test_row_has_the_letters_of_its_function() -> None:
     row = row_of(written, several(2), (SLABS, SOURCE, TABLE, INT))
+    sized = row_of(written, INT, (WORDS.of(12), TABLE.of(3), INT))
 
     assert row == (f"{__name__}.written", "(bb)rti", 2)
     assert (row.words, row.buffers) == (4 + 2 + 3 + 1, 4)
+    assert (sized.arguments, sized.words, sized.buffers) == ("q12t3i", 2 + 3 + 1, 2)
     assert row_of(written, NOTHING, ()).results == 0
     assert row_of(written, INT, ()).results == 1
 

@@ -24,12 +24,13 @@ from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     INT,
-    TABLE,
     WORDS,
     Bytes,
     TwoSlabs,
     Words,
+    inlined,
     kernel,
 )
 from cordwood.records.kernels.room import Room
@@ -52,13 +53,21 @@ W_COUNT: Final = 2  # all records that there are marks for
 RUN_WORDS: Final = 3
 
 
-@kernel(INT, TABLE, WORDS, WORDS, WORDS)
+@inlined
+def has_marks(row: Words, marks: TwoSlabs) -> bool:
+    """Return whether all records of a row have marks."""
+    count = 8 * min(len(marks[0]), len(marks[1]))
+    return bool(0 <= row[T_NUMBER] <= count - row[at.T_COUNT])
+
+
+@kernel(INT, BATCH_ROWS, WORDS, WORDS, WORDS.of(RUN_WORDS))
 def number_rows(table: Words, positions: Words, retentions: Words, words: Words) -> int:
     """Write numbers and retentions into the rows; returns the first whose count cannot be right."""
     number, next_flagged = words[W_NUMBER], words[W_RETENTION]
+    flagged = min(len(positions), len(retentions))
     for row in range(len(table)):
         retention = 0
-        if next_flagged < len(positions) and positions[next_flagged] == table[row, at.T_POSITION]:
+        if next_flagged < flagged and positions[next_flagged] == table[row, at.T_POSITION]:
             retention = retentions[next_flagged]
             next_flagged += 1
         table[row, T_NUMBER] = number

@@ -52,7 +52,7 @@ def _is_flagged(source: Bytes, position: int, last_offsets: Words) -> bool:
     return _holds(last_offsets, last)
 
 
-@kernel(NOTHING, SOURCE, WORDS, WORDS, WORDS)
+@kernel(NOTHING, SOURCE, WORDS, WORDS.of(SURVEY_WORDS), WORDS)
 def scan_headers(source: Bytes, last_offsets: Words, words: Words, flagged: Words) -> None:
     """Go over v2 batches from where the words stand, as long as there is room for notes."""
     position = words[L_POSITION]

@@ -131,7 +131,8 @@ def _starts(sizes: Words) -> Words:
 def _keys_of(source: Bytes, notes: Words) -> bytes:
     """Return the keys of notes, one behind the other."""
     out = np.empty(int((notes[:, at.N_SIZE] >> 1).sum()), np.uint8)
-    gather(source, notes, out)
+    copied = gather(source, notes, out)
+    assert copied == len(out), "all keys of the notes are in the source"
     return out.tobytes()
 
 

@@ -1,5 +1,6 @@
 """Keys taken out of rows: noted as a key map notes them, then copied one behind the other."""
 
+from cordwood.compaction.kernels.key_entries import SLOT_SIZE
 from cordwood.compaction.kernels.key_learning import (
     BAD,
     DONE,
@@ -7,14 +8,16 @@ from cordwood.compaction.kernels.key_learning import (
     K_DONE,
     K_NOTED,
     K_ROW,
+    LEARNING_WORDS,
     N_KEY,
     N_SIZE,
+    NOTE_WIDTH,
     note,
 )
 from cordwood.records.kernels.intrinsics import copy
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     INT,
-    NOTHING,
     SLAB,
     SOURCE,
     TABLE,
@@ -23,9 +26,17 @@ from cordwood.records.kernels.kernel_definition import (
     Words,
     kernel,
 )
+from cordwood.records.kernels.v2_record import is_inside
 
 
-@kernel(INT, SOURCE, TABLE, WORDS, TABLE, SLAB)
+@kernel(
+    INT,
+    SOURCE,
+    BATCH_ROWS,
+    WORDS.of(LEARNING_WORDS),
+    TABLE.of(NOTE_WIDTH),
+    SLAB.of(SLOT_SIZE),
+)
 def note_rows(source: Bytes, table: Words, words: Words, notes: Words, slots: Bytes) -> int:
     """Note records of rows, from the position in the words, while there is room; return the status.
 
@@ -37,11 +48,14 @@ def note_rows(source: Bytes, table: Words, words: Words, notes: Words, slots: By
     return DONE if words[K_ROW] == len(table) else FULL
 
 
-@kernel(NOTHING, SOURCE, TABLE, SLAB)
-def gather(source: Bytes, notes: Words, out: Bytes) -> None:
-    """Copy the keys of notes, in the notes' order."""
+@kernel(INT, SOURCE, TABLE.of(NOTE_WIDTH), SLAB)
+def gather(source: Bytes, notes: Words, out: Bytes) -> int:
+    """Copy the keys of notes, in the notes' order, as many as fit; return their size."""
     to = 0
     for place in range(len(notes)):
-        size = notes[place, N_SIZE] >> 1
-        copy(out, to, source, notes[place, N_KEY], size)
+        key, size = notes[place, N_KEY], notes[place, N_SIZE] >> 1
+        if size > len(out) - to or not is_inside(source, key, key + size):
+            break
+        copy(out, to, source, key, size)
         to += size
+    return to

@@ -10,11 +10,12 @@ record takes the place of its checksum, which has been compared.
 
 from typing import Final
 
-from cordwood.compaction.kernels.batch_runs import T_NUMBER, T_RETENTION, UNLEARNT
+from cordwood.compaction.kernels.batch_runs import T_NUMBER, T_RETENTION, UNLEARNT, has_marks
 from cordwood.compaction.kernels.key_entries import (
     ENTRY_HEADER,
     ERASED,
     KEY_SIZE_AT,
+    SLOT_SIZE,
     entry_of,
     find,
     slot_of,
@@ -24,6 +25,7 @@ from cordwood.compaction.kernels.key_hashes import hash_of
 from cordwood.core.binary import INT64_MAX, INT64_MIN
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.common_record import any_record
+from cordwood.records.kernels.header_scan import has_records
 from cordwood.records.kernels.intrinsics import (
     byte_at,
     copy,
@@ -35,6 +37,7 @@ from cordwood.records.kernels.intrinsics import (
     wrapping_sum,
 )
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     INT,
     SLABS,
     SOURCE,
@@ -129,8 +132,10 @@ def _note_row(source: Bytes, row: Words, words: Words, notes: Words, slots: Byte
 
 
 @inlined
-def _begin_row(row: Words, words: Words) -> bool:
+def _begin_row(source: Bytes, row: Words, words: Words) -> bool:
     """Stand in front of a batch's first record; False when its numbers cannot be right."""
+    if not has_records(source, row):
+        return False
     words[K_RECORD], words[K_POSITION], words[K_LOWEST] = 0, row[at.T_DATA], 0
     base, last_delta, count = row[at.T_BASE_OFFSET], row[at.T_LAST_DELTA], row[at.T_COUNT]
     is_placed = base >= 0 and 0 <= last_delta <= INT64_MAX - base
@@ -145,7 +150,7 @@ def note(source: Bytes, table: Words, words: Words, notes: Words, slots: Bytes) 
         row = table[words[K_ROW]]
         is_learnt = row[T_RETENTION] & UNLEARNT == 0
         if is_learnt:
-            if words[K_POSITION] < 0 and not _begin_row(row, words):
+            if words[K_POSITION] < 0 and not _begin_row(source, row, words):
                 return False
             if not _note_row(source, row, words, notes, slots):
                 return False
@@ -191,7 +196,8 @@ def _deal_with(
             mark(latest, number)
         elif entry < 0:
             after = words[K_USED] + ENTRY_HEADER + size
-            if words[K_KEYS] >= words[K_MOST_KEYS] or after > words[K_MOST_BYTES]:
+            most_bytes = min(words[K_MOST_BYTES], len(arena))
+            if words[K_KEYS] >= words[K_MOST_KEYS] or after > most_bytes:
                 words[K_DONE] = noted
                 return False
             _put(source, note, place, words, slots, arena)
@@ -204,7 +210,17 @@ def _deal_with(
     return True
 
 
-@kernel(INT, SOURCE, TABLE, WORDS, TABLE, SLABS, SLABS)
+@inlined
+def _have_marks(table: Words, words: Words, marks: TwoSlabs) -> bool:
+    """Return whether the records of all rows have marks; K_ROW is the first without them."""
+    for place in range(words[K_ROW], len(table)):
+        if table[place, T_RETENTION] & UNLEARNT == 0 and not has_marks(table[place], marks):
+            words[K_ROW] = place
+            return False
+    return True
+
+
+@kernel(INT, SOURCE, BATCH_ROWS, WORDS.of(LEARNING_WORDS), TABLE.of(NOTE_WIDTH), SLABS, SLABS)
 def go_over(
     source: Bytes, table: Words, words: Words, notes: Words, memory: TwoSlabs, marks: TwoSlabs
 ) -> int:
@@ -214,6 +230,8 @@ def go_over(
     `memory` is slots and arena, `marks` the bits of the latest and of tombstones.
     """
     slots, arena = memory
+    if len(slots) < SLOT_SIZE or not _have_marks(table, words, marks):
+        return BAD
     while True:
         _fetch_entries(words, notes, slots, arena)
         if not _deal_with(source, words, notes, memory, marks):

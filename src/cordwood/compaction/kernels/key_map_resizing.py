@@ -17,6 +17,7 @@ from cordwood.compaction.kernels.key_learning import (
     K_SEED,
     K_USED,
     K_WIDTH,
+    LEARNING_WORDS,
     is_in_range,
     mark,
 )
@@ -75,10 +76,10 @@ def _fill_slot(slots: Bytes, key_hash: int, entry: int) -> None:
     store_64(slots, position, slot_of(key_hash, entry))
 
 
-@kernel(NOTHING, WORDS, SLAB, SLAB)
+@kernel(NOTHING, WORDS.of(LEARNING_WORDS), SLAB.of(SLOT_SIZE), SLAB)
 def fill_slots(words: Words, slots: Bytes, arena: Bytes) -> None:
     """Write the slots of all entries, where all are free."""
-    used, seed = words[K_USED], words[K_SEED]
+    used, seed = min(words[K_USED], len(arena)), words[K_SEED]
     fetched, entry = 0, 0
     while entry < used:
         fetched = max(fetched, entry)
@@ -91,10 +92,10 @@ def fill_slots(words: Words, slots: Bytes, arena: Bytes) -> None:
             entry += _size_at(arena, entry)
 
 
-@kernel(NOTHING, WORDS, SLAB)
+@kernel(NOTHING, WORDS.of(LEARNING_WORDS), SLAB)
 def forget_others(words: Words, arena: Bytes) -> None:
     """Take the entries of keys out of the arena that the range has not."""
-    used, seed, entry, kept = words[K_USED], words[K_SEED], 0, 0
+    used, seed, entry, kept = min(words[K_USED], len(arena)), words[K_SEED], 0, 0
     while entry < used:
         size = _size_at(arena, entry)
         if is_in_range(_hash_at(arena, entry, seed), words[K_BELOW], words[K_WIDTH]):
@@ -106,13 +107,14 @@ def forget_others(words: Words, arena: Bytes) -> None:
     words[K_USED] = kept
 
 
-@kernel(INT, WORDS, SLAB, SLAB, INT)
+@kernel(INT, WORDS.of(LEARNING_WORDS), SLAB, SLAB, INT)
 def mark_learnt(words: Words, arena: Bytes, latest: Bytes, count: int) -> int:
     """Mark the last record of each key, but of those erased, which have none; counts them."""
-    used, entry, marked = words[K_USED], 0, 0
+    used, entry, marked = min(words[K_USED], len(arena)), 0, 0
+    most = min(count, 8 * len(latest))
     while entry < used:
         number = word_at(arena, entry)
-        if number < count:
+        if number < most:
             mark(latest, number)
             marked += 1
         entry += _size_at(arena, entry)

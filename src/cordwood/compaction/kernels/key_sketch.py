@@ -8,17 +8,20 @@ from cordwood.compaction.engine.key_sketch import RANKED, REGISTERS, PackedKeys
 from cordwood.compaction.kernels.key_hashes import hash_of
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.kernel_definition import NOTHING, SLAB, SOURCE, STARTS, Bytes, kernel
+from cordwood.records.kernels.v2_record import is_inside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@kernel(NOTHING, SLAB, STARTS, SOURCE)
+@kernel(NOTHING, SLAB.of(REGISTERS), STARTS, SOURCE)
 def _add(registers: Bytes, starts: "NDArray[np.int32]", data: Bytes) -> None:
     """Raise the register of each key to its rank."""
     for row in range(len(starts) - 1):
-        start = int(starts[row])
-        hashed = hash_of(data, start, int(starts[row + 1]) - start, 0)
+        start, end = int(starts[row]), int(starts[row + 1])
+        if not is_inside(data, start, end):
+            return
+        hashed = hash_of(data, start, end - start, 0)
         register = (hashed >> RANKED) & (REGISTERS - 1)
         bit = RANKED - 1
         while bit >= 0 and (hashed >> bit) & 1 == 0:

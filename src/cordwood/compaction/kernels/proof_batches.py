@@ -37,6 +37,7 @@ from cordwood.records.kernels.kernel_definition import (
     inlined,
     kernel,
 )
+from cordwood.records.kernels.v2_record import is_inside
 
 # -- where a kernel stands: in what was, and in what is left
 V_RECORD: Final = TABLE_WORDS
@@ -156,6 +157,8 @@ def _read_left(source: Bytes, words: Words, notes: Words, slots: Words) -> bool:
 @inlined
 def learn_records(source: Bytes, words: Words, notes: Words, slots: Words, arena: Bytes) -> int:
     """Learn the records of an output batch, from the position in the words; return the status."""
+    if not is_inside(source, words[V_POSITION], words[V_END]):
+        return WRONG
     while True:
         ended = _deal_with(source, words, notes, slots, arena)
         if ended != DONE:
@@ -255,6 +258,10 @@ def judge_records(
     source: Bytes, left: Bytes, words: Words, notes: Words, slots: Words, arena: Bytes
 ) -> int:
     """Hold the records of a batch against what is left, from where the words stand."""
+    if not is_inside(source, words[V_POSITION], words[V_END]):
+        return WRONG
+    if not is_inside(left, words[V_LEFT_POSITION], words[V_LEFT_END]):
+        return WRONG
     while True:
         ended = _deal_with(source, words, notes, slots, arena)
         if ended != DONE:
@@ -268,13 +275,13 @@ def judge_records(
             return WRONG
 
 
-@kernel(INT, SOURCE, WORDS, TABLE, WORDS, SLAB)
+@kernel(INT, SOURCE, WORDS.of(PROOF_WORDS), TABLE.of(NOTE_WIDTH), WORDS.of(1), SLAB)
 def learn_batch(source: Bytes, words: Words, notes: Words, slots: Words, arena: Bytes) -> int:
     """Check the records of a batch that is left, and remember those whose keys are looked at."""
     return int(learn_records(source, words, notes, slots, arena))
 
 
-@kernel(INT, SOURCE, SOURCE, WORDS, TABLE, WORDS, SLAB)
+@kernel(INT, SOURCE, SOURCE, WORDS.of(PROOF_WORDS), TABLE.of(NOTE_WIDTH), WORDS.of(1), SLAB)
 def judge_batch(
     source: Bytes, left: Bytes, words: Words, notes: Words, slots: Words, arena: Bytes
 ) -> int:

@@ -104,7 +104,7 @@ def entry_of(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
         slot = (slot + 1) & mask
     entry = int(words[V_USED])
     used = entry + E_KEY + (size + 7 & ~7)
-    if words[V_KEYS] >= words[V_MOST_KEYS] or used > words[V_MOST_BYTES]:
+    if words[V_KEYS] >= words[V_MOST_KEYS] or used > min(words[V_MOST_BYTES], len(arena)):
         return _NO_ENTRY
     store_64(arena, entry + E_HASH, key_hash)
     store_64(arena, entry + E_LEFT, -1)
@@ -191,7 +191,7 @@ def take(what: int, words: Words, arena: Bytes, entry: int, offset: int) -> int:
     return see_gone(words, arena, entry, offset, is_tombstone, is_expired)
 
 
-@kernel(INT, INT, SOURCE, INT, INT, WORDS, WORDS, SLAB)
+@kernel(INT, INT, SOURCE, INT, INT, WORDS.of(TABLE_WORDS), WORDS.of(1), SLAB)
 def see_one(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
     what: int, key: Bytes, key_hash: int, offset: int, words: Words, slots: Words, arena: Bytes
 ) -> int:
@@ -206,11 +206,12 @@ def _after(arena: Bytes, entry: int) -> int:
     return entry + E_KEY + ((word_at(arena, entry + E_SIZE) >> 1) + 7 & ~7)
 
 
-@kernel(INT, WORDS, WORDS, SLAB)
+@kernel(INT, WORDS.of(TABLE_WORDS), WORDS.of(1), SLAB)
 def fill_slots(words: Words, slots: Words, arena: Bytes) -> int:
     """Enter all entries into slots that are empty; returns how many there are."""
     mask, entry, count = len(slots) - 1, 0, 0
-    while entry < words[V_USED]:
+    used = min(words[V_USED], len(arena))
+    while entry < used:
         slot = slot_of(word_at(arena, entry + E_HASH), slots)
         while slots[slot] != 0:
             slot = (slot + 1) & mask
@@ -220,11 +221,12 @@ def fill_slots(words: Words, slots: Words, arena: Bytes) -> int:
     return count
 
 
-@kernel(INT, WORDS, SLAB, WORDS)
+@kernel(INT, WORDS.of(TABLE_WORDS), SLAB, WORDS.of(1))
 def settle(words: Words, arena: Bytes, lost: Words) -> int:
     """Count the keys that dirty records have; write down unexplained losses, their number first."""
     entry, dirty, found = 0, 0, 0
-    while entry < words[V_USED]:
+    used = min(words[V_USED], len(arena))
+    while entry < used:
         if word_at(arena, entry + E_LEFT) != ERASED:
             dirty += word_at(arena, entry + E_SIZE) & 1
         unexplained = word_at(arena, entry + E_UNEXPLAINED)

@@ -14,6 +14,7 @@ from typing import Final
 from cordwood.compaction.kernels.proof_batches import (
     DONE,
     FULL,
+    NOTE_WIDTH,
     PROOF_WORDS,
     V_BASE_OFFSET,
     V_BASE_TIME,
@@ -44,7 +45,9 @@ from cordwood.compaction.kernels.proof_keys import has_same_bytes
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.types import NO_TIMESTAMP
 from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.header_scan import has_batch
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     INT,
     SLAB,
     SOURCE,
@@ -105,7 +108,15 @@ def _stand(row: Words, words: Words) -> None:
     words[V_STAMP] = row[at.T_MAX_TIMESTAMP]
 
 
-@kernel(INT, SOURCE, TABLE, WORDS, TABLE, WORDS, SLAB)
+@kernel(
+    INT,
+    SOURCE,
+    BATCH_ROWS,
+    WORDS.of(ROWS_WORDS),
+    TABLE.of(NOTE_WIDTH),
+    WORDS.of(1),
+    SLAB,
+)
 def learn_rows(
     source: Bytes, table: Words, words: Words, notes: Words, slots: Words, arena: Bytes
 ) -> int:
@@ -146,7 +157,7 @@ def _last_of(producer: int, lasts: Words) -> int:
 def _left_row(last: int, left_table: Words, words: Words) -> int:
     """The row of what is left of a batch; or that it is none, unknown, or for the plain judge."""
     row = words[V_LEFT_ROW]
-    if row == len(left_table):
+    if row >= len(left_table):
         return _NONE if words[V_IS_OVER] else _UNKNOWN
     left_last = left_table[row, at.T_BASE_OFFSET] + left_table[row, at.T_LAST_DELTA]
     if left_last > last:
@@ -168,6 +179,8 @@ def _is_rest(source: Bytes, row: Words, left: Bytes, left_row: Words) -> bool:
         return False
     if records < row[at.T_COUNT]:
         return True
+    if not has_batch(source, row) or not has_batch(left, left_row):
+        return False
     return left_row[at.T_SIZE] == size and has_same_bytes(
         source, row[at.T_POSITION], left, left_row[at.T_POSITION], size
     )
@@ -219,7 +232,18 @@ def _is_dated(row: Words, rest: Words, words: Words) -> bool:
     return bool(rest[at.T_MAX_TIMESTAMP] == latest)
 
 
-@kernel(INT, SOURCE, TABLE, SOURCE, TABLE, TABLE, WORDS, TABLE, WORDS, SLAB)
+@kernel(
+    INT,
+    SOURCE,
+    BATCH_ROWS,
+    SOURCE,
+    BATCH_ROWS,
+    TABLE.of(2),
+    WORDS.of(ROWS_WORDS),
+    TABLE.of(NOTE_WIDTH),
+    WORDS.of(1),
+    SLAB,
+)
 def judge_rows(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
     source: Bytes, table: Words, left: Bytes, left_table: Words, lasts: Words,
     words: Words, notes: Words, slots: Words, arena: Bytes,

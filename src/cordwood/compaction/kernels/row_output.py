@@ -10,7 +10,7 @@ and the verdict is GONE unless a checksum has to be computed.
 
 from typing import Final
 
-from cordwood.compaction.kernels.batch_runs import T_NUMBER, T_RETENTION
+from cordwood.compaction.kernels.batch_runs import T_NUMBER, T_RETENTION, has_marks
 from cordwood.compaction.kernels.key_hashes import record_hash, stream_with
 from cordwood.compaction.kernels.row_verdicts import (
     COPIED,
@@ -25,6 +25,7 @@ from cordwood.compaction.kernels.row_verdicts import (
 from cordwood.core.binary import INT64_MAX
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.common_record import any_record
+from cordwood.records.kernels.header_scan import has_records
 from cordwood.records.kernels.intrinsics import (
     byte_at,
     copy,
@@ -34,11 +35,11 @@ from cordwood.records.kernels.intrinsics import (
     wrapping_sum,
 )
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     INT,
     SLAB,
     SLABS,
     SOURCE,
-    TABLE,
     WORDS,
     Bytes,
     TwoSlabs,
@@ -162,13 +163,15 @@ def _put_row(
 ) -> bool:
     """Write what stays of a row; False when it is not sound."""
     to, judgement = words[W_USED], row[T_RETENTION]
+    if not 0 <= row[at.T_POSITION] <= len(source) - HEADER_SIZE or not has_records(records, row):
+        return False
     copy(slab, to, source, row[at.T_POSITION], HEADER_SIZE)
     if row[at.T_ATTRIBUTES] & CONTROL_BIT:
         size = row[at.T_DATA_END] - row[at.T_DATA]
         copy(slab, to + HEADER_SIZE, records, row[at.T_DATA], size)
         end = to + HEADER_SIZE + size
     else:
-        if not _is_placed(row):
+        if not _is_placed(row) or not has_marks(row, marks):
             return False
         end, newest = _put_records(records, row, marks, words, slab)
         if end < 0:
@@ -181,7 +184,7 @@ def _put_row(
     return True
 
 
-@kernel(INT, SOURCE, SOURCE, TABLE, SLABS, WORDS, SLAB)
+@kernel(INT, SOURCE, SOURCE, BATCH_ROWS, SLABS, WORDS.of(WRITING_WORDS), SLAB)
 def write_rows(
     source: Bytes, records: Bytes, table: Words, marks: TwoSlabs, words: Words, slab: Bytes
 ) -> int:

@@ -10,14 +10,14 @@ counts its rows; all others are counted here, except for written bytes.
 from typing import Final
 
 from cordwood.compaction.engine.batch_retention import BatchRetention
-from cordwood.compaction.kernels.batch_runs import CONTROL, T_NUMBER, T_RETENTION
+from cordwood.compaction.kernels.batch_runs import CONTROL, T_NUMBER, T_RETENTION, has_marks
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.intrinsics import byte_at
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     INT,
     NOTHING,
     SLABS,
-    TABLE,
     WORDS,
     Bytes,
     TwoSlabs,
@@ -126,20 +126,22 @@ def _count(row: Words, judgement: int, counts: Words) -> None:
         counts[C_MARKERS_DROPPED] += row[at.T_COUNT]
 
 
-@kernel(NOTHING, TABLE, SLABS, INT, WORDS)
+@kernel(NOTHING, BATCH_ROWS, SLABS, INT, WORDS.of(COUNT_WORDS))
 def judge_rows(table: Words, marks: TwoSlabs, now_ms: int, counts: Words) -> None:
     """Judge the rows of a run."""
     latest, tombstones = marks
     for place in range(len(table)):
         row = table[place]
         marked, dead = 0, 0
-        if row[T_RETENTION] & (CONTROL | DELETE) == 0:
+        if row[T_RETENTION] & (CONTROL | DELETE) == 0 and has_marks(row, marks):
             for number in range(row[T_NUMBER], row[T_NUMBER] + row[at.T_COUNT]):
                 is_latest = bit_of(latest, number)
                 marked += is_latest
                 dead += is_latest & bit_of(tombstones, number)
         if row[T_RETENTION] & CONTROL:
             judgement = _of_marker(row[T_RETENTION])
+        elif not has_marks(row, marks):
+            judgement = PLAIN
         else:
             judgement = _of_data(row, marked, dead, now_ms)
             if judgement != PLAIN:

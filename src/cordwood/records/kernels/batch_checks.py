@@ -29,12 +29,12 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.common_record import usual_record
 from cordwood.records.kernels.crc32c import first_wrong
-from cordwood.records.kernels.header_scan import scan
+from cordwood.records.kernels.header_scan import has_records, scan
 from cordwood.records.kernels.intrinsics import wrapping_sum
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     INT,
     SOURCE,
-    TABLE,
     WORDS,
     Bytes,
     Words,
@@ -143,16 +143,16 @@ def _walk_row(source: Bytes, table: Words, row: int, sums: Words) -> bool:
     return bool(stop == end)
 
 
-@kernel(INT, SOURCE, TABLE, WORDS)
+@kernel(INT, SOURCE, BATCH_ROWS, WORDS.of(V_WORDS))
 def walk_rows(source: Bytes, table: Words, sums: Words) -> int:
     """Read the records of a run; return the first invalid row."""
     for row in range(len(table)):
-        if not _walk_row(source, table, row, sums):
+        if not has_records(source, table[row]) or not _walk_row(source, table, row, sums):
             return row
     return len(table)
 
 
-@kernel(INT, TABLE, WORDS)
+@kernel(INT, BATCH_ROWS, WORDS.of(V_WORDS))
 def add_rows(table: Words, sums: Words) -> int:
     """Add headers to the sums; rows that a sum cannot represent are moved to the front."""
     told = 0

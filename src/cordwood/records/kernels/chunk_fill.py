@@ -8,15 +8,16 @@ from typing import TypeAlias
 
 from cordwood.core.binary import INT64_MAX
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.block import BLOCK_ROWS
+from cordwood.records.kernels.block import BLOCK_ROWS, BLOCK_WORDS, STRETCH
 from cordwood.records.kernels.block_reader import read_block
 from cordwood.records.kernels.block_writer import fitting, put_contents, put_numbers, wanted
+from cordwood.records.kernels.header_scan import has_records
 from cordwood.records.kernels.intrinsics import store_16, store_64
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     INT,
     SLAB,
     SOURCE,
-    TABLE,
     WORDS,
     Bytes,
     Words,
@@ -119,13 +120,24 @@ def _try_batch(source: Bytes, batch: Words, block: Bytes, canvas: Canvas) -> int
     return status
 
 
-@kernel(INT, SOURCE, TABLE, SLAB, SLAB, WORDS, WORDS)
+@kernel(
+    INT,
+    SOURCE,
+    BATCH_ROWS,
+    SLAB.of(BLOCK_WORDS * STRETCH),
+    SLAB,
+    WORDS.of(at.PLAN_WORDS),
+    WORDS.of(at.STATE_WORDS),
+)
 def fill(source: Bytes, table: Words, block: Bytes, slab: Bytes, plan: Words, state: Words) -> int:
     """Process the batches of a run until its end, a full chunk, or a bad batch."""
-    status = at.DONE
-    while status == at.DONE and state[at.F_BATCH] < state[at.F_BATCHES]:
+    status = at.DONE if plan[at.P_SLAB_BYTES] <= len(slab) else at.BAD
+    batches = min(state[at.F_BATCHES], len(table))
+    while status == at.DONE and state[at.F_BATCH] < batches:
         batch = table[state[at.F_BATCH]]
-        if batch[at.T_ACTION] != at.SKIP:
+        if batch[at.T_ACTION] != at.SKIP and not has_records(source, batch):
+            status = at.BAD
+        elif batch[at.T_ACTION] != at.SKIP:
             status = _try_batch(source, batch, block, (slab, plan, state))
         if status == at.DONE:
             state[at.F_BATCH] += 1

@@ -14,14 +14,15 @@ import numpy as np
 
 from cordwood.core.binary import crc32c
 from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.header_scan import has_batch
 from cordwood.records.kernels.intrinsics import crc_step_1, crc_step_8, store_big_32
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     HAS_CRC_INSTRUCTION,
     INT,
     NOTHING,
     SLAB,
     SOURCE,
-    TABLE,
     Bytes,
     Words,
     inlined,
@@ -113,22 +114,24 @@ def _crc32c(source: Bytes, position: int, end: int) -> int:
     return crc ^ _ALL_ONES
 
 
-@kernel(INT, SOURCE, TABLE, INT)
+@kernel(INT, SOURCE, BATCH_ROWS, INT)
 def first_wrong_by_instruction(source: Bytes, table: Words, count: int) -> int:
-    """Do the same as `first_wrong_by_wheel`."""
-    for row in range(count):
+    """Do the same as `first_wrong_by_wheel`; a row outside of the source is wrong."""
+    for row in range(min(count, len(table))):
         if table[row, at.T_ACTION] != at.SKIP:
+            if not has_batch(source, table[row]):
+                return row
             start = table[row, at.T_POSITION] + CRC_START
             if _crc32c(source, start, table[row, at.T_DATA_END]) != table[row, at.T_CRC]:
                 return row
     return count
 
 
-@kernel(NOTHING, SLAB, TABLE, INT)
+@kernel(NOTHING, SLAB, BATCH_ROWS, INT)
 def seal_by_instruction(slab: Bytes, table: Words, count: int) -> None:
-    """Do the same as `seal_by_wheel`."""
-    for row in range(count):
-        if table[row, at.T_ACTION] != at.SKIP:
+    """Do the same as `seal_by_wheel`, but leave rows outside of the slab out."""
+    for row in range(min(count, len(table))):
+        if table[row, at.T_ACTION] != at.SKIP and has_batch(slab, table[row]):
             position = table[row, at.T_POSITION]
             crc = _crc32c(slab, position + CRC_START, table[row, at.T_DATA_END])
             store_big_32(slab, position + CRC_AT, crc)

@@ -11,9 +11,9 @@ from cordwood.records.batch_location import CODEC_BITS
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.intrinsics import load_8, load_16, load_32, load_64, wrapping_sum
 from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
     INT,
     SOURCE,
-    TABLE,
     WORDS,
     Bytes,
     Words,
@@ -103,7 +103,20 @@ def _has_sure_offset(source: Bytes, position: int, kind: int) -> bool:
     return load_8(source, position + 16) == 1 and load_64(source, position) != 0
 
 
-@kernel(INT, SOURCE, TABLE, WORDS)
+@inlined
+def has_records(source: Bytes, row: Words) -> bool:
+    """Return whether the range of a row's records is inside of its source."""
+    return bool(0 <= row[at.T_DATA] <= row[at.T_DATA_END] <= len(source))
+
+
+@inlined
+def has_batch(source: Bytes, row: Words) -> bool:
+    """Return whether a row's batch is inside of its source: header, and records behind it."""
+    has_header = 0 <= row[at.T_POSITION] <= len(source) - V2_HEADER
+    return bool(has_header and row[at.T_DATA_END] <= len(source))
+
+
+@kernel(INT, SOURCE, BATCH_ROWS, WORDS.of(at.SCAN_WORDS))
 def scan(source: Bytes, table: Words, state: Words) -> int:
     """Fill the table with the next run; `state` holds the start and receives the result."""
     position = state[at.S_POSITION]

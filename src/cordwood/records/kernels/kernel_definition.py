@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from cordwood.records.kernels.kernel_library import LIBRARY, KernelLibrary
+from cordwood.records.kernels.layout import TABLE_WIDTH
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,9 +32,15 @@ class Kind(NamedTuple):
 
     r bytes to read      b bytes to write     s starts of 32 bits, to read     i a number
     q words to write     t a table of words   v nothing                        (rr) a tuple
+
+    A number after a letter is the least length of the array; of a table, the number of columns.
     """
 
     letters: str
+
+    def of(self, size: int) -> "Kind":
+        """Return the type of arrays that have at least N items, or of tables with N columns."""
+        return Kind(f"{self.letters}{size}")
 
 
 #: Bytes that are read and never written: kernels see every buffer as read-only.
@@ -43,6 +50,8 @@ WORDS: Final = Kind("q")
 #: The start of each row in a column of bytes, then the end of the last one.
 STARTS: Final = Kind("s")
 TABLE: Final = Kind("t")
+#: The table with a row for each batch.
+BATCH_ROWS: Final = TABLE.of(TABLE_WIDTH)
 INT: Final = Kind("i")
 NOTHING: Final = Kind("v")
 

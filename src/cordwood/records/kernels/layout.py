@@ -92,7 +92,8 @@ P_BASE: Final = 32  # what to add to the offsets inside a wrapper
 P_HIGHEST: Final = 33  # and how high they may be
 P_IS_STAMPED: Final = 34  # inside, v1 has the wrapper's timestamp
 P_STAMP: Final = 35
-PLAN_WORDS: Final = 36
+P_SLAB_BYTES: Final = 36  # the size of a slab with these columns
+PLAN_WORDS: Final = 37
 
 # -- state
 F_BATCH: Final = 0

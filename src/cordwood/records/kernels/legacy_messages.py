@@ -24,7 +24,7 @@ from cordwood.records.kernels.kernel_definition import (
 )
 from cordwood.records.kernels.legacy_row import is_selected, put_content, put_numbers, room
 from cordwood.records.kernels.row_writer import fill_8, fill_32
-from cordwood.records.kernels.v2_record import Record, skip
+from cordwood.records.kernels.v2_record import Record, is_inside, skip
 from cordwood.records.legacy_message import LOG_APPEND_TIME_BIT, LOG_OVERHEAD
 
 V0_SIZE = 14
@@ -147,14 +147,15 @@ def _fill_message(
     return status
 
 
-@kernel(INT, SOURCE, SLAB, WORDS, WORDS)
+@kernel(INT, SOURCE, SLAB, WORDS.of(at.PLAN_WORDS), WORDS.of(at.STATE_WORDS))
 def fill_messages(source: Bytes, slab: Bytes, plan: Words, state: Words) -> int:
     """Process the messages of a run until its end, a full chunk, or a bad message."""
     for word in range(at.F_RECORD, at.F_NEEDED):
         state[at.SAVED + word] = state[word]
-    status = at.DONE
     position = int(state[at.F_POSITION])
     last = int(plan[at.P_MESSAGES_END])
+    has_room = is_inside(source, position, last) and plan[at.P_SLAB_BYTES] <= len(slab)
+    status = at.DONE if has_room else at.BAD
     while status == at.DONE and position < last:
         end = _message_end(source, position, last)
         if end < 0:
@@ -176,6 +177,8 @@ def fill_messages(source: Bytes, slab: Bytes, plan: Words, state: Words) -> int:
 @kernel(several(2), SOURCE, INT, INT)
 def last_message(source: Bytes, position: int, end: int) -> tuple[int, int]:
     """Return the number of messages in a range (-1: not whole) and the last offset."""
+    if not is_inside(source, position, end):
+        return -1, 0
     count = 0
     offset = 0
     while position < end:

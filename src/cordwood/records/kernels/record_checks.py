@@ -25,6 +25,7 @@ from cordwood.records.kernels.v2_record import (
     R_OFFSET,
     R_STOP,
     R_TIMESTAMP,
+    is_inside,
     read_record,
 )
 from cordwood.records.record_batch import HEADER_SIZE, LOG_APPEND_TIME_BIT, RecordBatch
@@ -45,6 +46,8 @@ def read_through(
     source: Bytes, position: int, end: int, count: int, last_delta: int, base_timestamp: int
 ) -> tuple[int, int, int, int]:
     """Read the records; return end, earliest and latest time, and the count without a key."""
+    if not is_inside(source, position, end):
+        return -1, 0, 0, 0
     earliest = INT64_MAX
     latest = NO_TIMESTAMP
     keyless = 0

@@ -118,6 +118,25 @@ def _size_of_contents(keys: Column, values: Column, headers: Headers, row: int) 
     return key + value + rest
 
 
+@inlined
+def _has_rows(column: Column, count: int) -> bool:
+    """Return whether a column has starts and sizes of N rows."""
+    return min(len(column[0]), len(column[1])) // 8 >= count
+
+
+@inlined
+def _are_whole(keys: Column, values: Column, headers: Headers, count: int) -> bool:
+    """Return whether all columns have N rows, and each header a key and a value."""
+    if not _has_rows(keys, count) or not _has_rows(values, count):
+        return False
+    if not _has_rows((headers[0], headers[1], headers[1]), count):
+        return False
+    names = len(headers[3]) // 8
+    return _has_rows((headers[2], headers[3], headers[4]), names) and _has_rows(
+        (headers[5], headers[6], headers[7]), names
+    )
+
+
 @kernel(several(3), COLUMN, COLUMN, HEADERS, ROWS, INT, SLAB)
 def write_records(
     keys: Column, values: Column, headers: Headers, rows: Rows, first: int, slab: Bytes
@@ -130,6 +149,8 @@ def write_records(
     times, chosen = rows
     count, end = len(times) // 8, len(chosen) // 8
     to, place, newest, base = 0, first, 0, 0
+    if first < 0 or not _are_whole(keys, values, headers, count):
+        return first, _OUTSIDE, 0
     while place < end:
         row = _number(chosen, place)
         contents = _OUTSIDE
@@ -183,6 +204,8 @@ def _hash(source: Bytes, start: int, size: int) -> int:
 def choose_partitions(keys: Column, partitions: int, found: Bytes) -> int:
     """Write the partition of each key; return the first row outside the columns, or the count."""
     count = len(found) // 8
+    if not _has_rows(keys, count):
+        return 0
     for row in range(count):
         start, size = _number(keys[0], row), _number(keys[1], row)
         if not _has(start, size, len(keys[2])):

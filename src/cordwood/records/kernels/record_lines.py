@@ -44,6 +44,7 @@ from cordwood.records.kernels.v2_record import (
     R_VALUE,
     R_VALUE_SIZE,
     Record,
+    is_inside,
     read_record,
     skip,
     varint,
@@ -212,11 +213,21 @@ def _is_wanted(words: Words, offset: int, timestamp: int) -> bool:
     return bool(is_in_range and is_in_time)
 
 
-@kernel(several(3), SOURCE, INT, INT, WORDS, SLAB, WORDS)
+@inlined
+def _has_room(words: Words, size: int, out: Bytes, gaps: Words) -> bool:
+    """Return whether the lines and gaps of the records surely fit."""
+    count = words[N_COUNT]
+    needed = count * LONGEST_LINE + 2 * size + WIDE
+    return bool(len(out) >= needed and len(gaps) >= 2 * count)
+
+
+@kernel(several(3), SOURCE, INT, INT, WORDS.of(WORD_COUNT), SLAB, WORDS)
 def write_lines(
     source: Bytes, position: int, end: int, words: Words, out: Bytes, gaps: Words
 ) -> tuple[int, int, int]:
     """Write the lines of a batch; return their end, the last offset, the number of gaps."""
+    if not is_inside(source, position, end) or not _has_room(words, end - position, out, gaps):
+        return -1, 0, 0
     at = 0
     found = 0
     previous = words[N_PREVIOUS]

@@ -29,7 +29,13 @@ from cordwood.records.kernels.record_checks import (
     read_record_header,
 )
 from cordwood.records.kernels.room import Room
-from cordwood.records.kernels.v2_record import R_OFFSET, R_STOP, R_TIMESTAMP, read_record
+from cordwood.records.kernels.v2_record import (
+    R_OFFSET,
+    R_STOP,
+    R_TIMESTAMP,
+    is_inside,
+    read_record,
+)
 from cordwood.records.record_batch import LOG_APPEND_TIME_BIT, RecordBatch
 from cordwood.records.record_lookup import PlainRecordFinder, RecordPosition
 
@@ -38,13 +44,16 @@ W_LAST_DELTA = 1
 W_BASE_TIMESTAMP = 2
 W_TIMESTAMP = 3
 W_FIRST_DELTA = 4
+QUESTION_WORDS: Final = 5
 
 _PLAIN: Final = PlainRecordFinder()
 
 
-@kernel(several(3), SOURCE, INT, INT, WORDS)
+@kernel(several(3), SOURCE, INT, INT, WORDS.of(QUESTION_WORDS))
 def find_record(source: Bytes, position: int, end: int, words: Words) -> tuple[int, int, int]:
     """Read records up to the first one that qualifies."""
+    if not is_inside(source, position, end):
+        return -1, -1, 0
     lowest = 0
     for _ in range(words[W_COUNT]):
         record = read_record(source, position, end)

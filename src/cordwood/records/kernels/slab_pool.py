@@ -77,6 +77,7 @@ class SlabLayout:
             self._cut(plan, at.P_HEADERS, 4 * (max_rows + 1))
             self._cut(plan, at.P_HEADER_KEY, 4 * (headers + 1))
             self._cut(plan, at.P_HEADER_KEY_DATA, max_bytes)
+        plan[at.P_SLAB_BYTES] = self.size
         return self.size
 
     def _cut_bytes(

@@ -120,17 +120,18 @@ def _put_marker_of(source: Bytes, at: int, markers: Words, producers: Words, wor
     return True
 
 
-@kernel(INT, SOURCE, TABLE, TABLE, TABLE, WORDS)
+@kernel(INT, SOURCE, TABLE.of(2), TABLE.of(MARKER_WORDS), TABLE.of(2), WORDS.of(SCAN_WORDS))
 def scan_states(
     source: Bytes, ranges: Words, markers: Words, producers: Words, words: Words
 ) -> int:
     """Scan batches up to a full table, an unusual control batch, or the end of the run."""
+    room = min(len(ranges), len(markers), len(producers))
     while kind_at(source, words[W_POSITION]) >= 0:
         at = words[W_POSITION]
         if load_8(source, at + 16) != MAGIC:
             words[W_IS_IN_RANGE] = 0
         elif load_32(source, at + 57) != 0:
-            if max(words[W_RANGES], words[W_MARKERS], words[W_PRODUCERS]) == len(ranges):
+            if max(words[W_RANGES], words[W_MARKERS], words[W_PRODUCERS]) >= room:
                 return FULL
             if not load_16(source, at + 21) & CONTROL_BIT:
                 _put_data(source, at, ranges, producers, words)
@@ -141,10 +142,10 @@ def scan_states(
     return DONE
 
 
-@kernel(INT, SOURCE, TABLE, INT, SLAB)
+@kernel(INT, SOURCE, TABLE.of(2), INT, SLAB)
 def mark_transactional(offsets: Bytes, ranges: Words, at: int, flags: Bytes) -> int:
     """Write a flag for each offset; return the range that the next offset may be in."""
-    for row in range(len(flags)):
+    for row in range(min(len(flags), len(offsets) // 8)):
         offset = word_at(offsets, row * 8)
         while at < len(ranges) and ranges[at, 1] < offset:
             at += 1

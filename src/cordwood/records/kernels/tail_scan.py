@@ -17,7 +17,15 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import scan
-from cordwood.records.kernels.kernel_definition import INT, TABLE, WORDS, Words, inlined, kernel
+from cordwood.records.kernels.kernel_definition import (
+    BATCH_ROWS,
+    INT,
+    TABLE,
+    WORDS,
+    Words,
+    inlined,
+    kernel,
+)
 from cordwood.records.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
 from cordwood.records.tail_scan import LAST_HEARD, ScannedIndexEntry, ScanState, TailScan
 
@@ -39,6 +47,8 @@ P_EPOCH = 1
 P_COUNT = 2
 P_LAST = 3
 SLOT_WIDTH: Final = P_LAST + LAST_HEARD
+
+ENTRY_WIDTH: Final = len(ScannedIndexEntry._fields)
 
 #: The rows of the first look, before it is known whether batches are ordinary.
 ROWS: Final = 512
@@ -96,9 +106,11 @@ def _see_place(row: Words, words: Words, entries: Words) -> None:
     words[W_NEXT] = last + 1
 
 
-@kernel(INT, TABLE, WORDS, TABLE, WORDS, TABLE)
+@kernel(INT, BATCH_ROWS, WORDS.of(STRIDE_WORDS), TABLE.of(SLOT_WIDTH), WORDS, TABLE.of(ENTRY_WIDTH))
 def stride_rows(table: Words, words: Words, producers: Words, heard: Words, entries: Words) -> int:
     """Scan rows; return the first that is not ordinary, or that has no room in the results."""
+    if len(producers) < SLOTS:
+        return 0
     for number in range(len(table)):
         row = table[number]
         has_room = words[W_HEARD] + MOST_AT_ONCE < len(heard) and words[W_ENTRIES] < len(entries)
@@ -124,7 +136,7 @@ class KernelTailScanner:
         self._words = np.zeros(STRIDE_WORDS, np.int64)
         self._producers = np.zeros((SLOTS, SLOT_WIDTH), np.int64)
         self._heard = np.zeros(MOST_TOLD, np.int64)
-        self._entries = np.zeros((MOST_TOLD, len(ScannedIndexEntry._fields)), np.int64)
+        self._entries = np.zeros((MOST_TOLD, ENTRY_WIDTH), np.int64)
 
     def stride(self, data: Buffer, footing: ScanState) -> TailScan:
         """Scan ordinary batches; see `TailScanner`."""

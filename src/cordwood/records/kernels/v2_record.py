@@ -88,6 +88,12 @@ def skip(position: int, size: int, end: int) -> int:
 
 
 @inlined
+def is_inside(source: Bytes, position: int, end: int) -> bool:
+    """Return whether a range is inside of its source."""
+    return 0 <= position <= end <= len(source)
+
+
+@inlined
 def walk_headers(source: Bytes, position: int, stop: int) -> tuple[int, int, int]:
     """Check every header of a record: where they end (-1 when unsound), their count and bytes.
 
