@@ -6,12 +6,10 @@ Only composition roots import this module.
 # The ports take paths as strings, so that pure modules need no pathlib:
 # ruff: noqa: PTH101, PTH102, PTH105, PTH106, PTH108, PTH112, PTH113, PTH116
 
-import asyncio
 import errno
 import fcntl
 import mmap
 import os
-import secrets
 import stat
 import struct
 import threading
@@ -20,13 +18,16 @@ import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial, wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.lane_threads import LANE_THREADS, LaneThreads
 from cordwood.core.ports import FileKind, FileStat, Lane, OpenFile, Volume
 from cordwood.core.types import TimestampMs
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -62,7 +63,7 @@ class _LoopTimer:
     def __init__(self) -> None:
         self._handle: asyncio.TimerHandle | None = None
 
-    def arm(self, handle: asyncio.TimerHandle) -> None:
+    def arm(self, handle: "asyncio.TimerHandle") -> None:
         self._handle = handle
 
     def cancel(self) -> None:
@@ -73,7 +74,7 @@ class _LoopTimer:
 class LoopScheduler:
     """Timers of an asyncio loop; the loop's exception handler receives their errors."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, clock: SystemClock) -> None:
+    def __init__(self, loop: "asyncio.AbstractEventLoop", clock: SystemClock) -> None:
         self._loop = loop
         self._clock = clock
 
@@ -449,10 +450,17 @@ class SystemRandom:
     """Cryptographic random source of the operating system."""
 
     def below(self, limit: int) -> int:
-        return secrets.randbelow(limit)
+        bits = limit.bit_length()
+        while (number := self._bits(bits)) >= limit:
+            pass
+        return number
 
     def fraction(self) -> float:
-        return secrets.randbits(_FRACTION_BITS) / (1 << _FRACTION_BITS)
+        return self._bits(_FRACTION_BITS) / (1 << _FRACTION_BITS)
 
     def token(self, size: int) -> bytes:
-        return secrets.token_bytes(size)
+        return os.urandom(size)
+
+    def _bits(self, count: int) -> int:
+        size = -(-count // 8)
+        return int.from_bytes(os.urandom(size)) >> 8 * size - count

@@ -2,7 +2,8 @@
 
 `decoder()` returns the fast decoder if this installation has the library, and the plain one
 otherwise; `encoder()`, `inspector()`, `line_writer()`, `record_finder()`, `tail_scanner()`,
-`state_scanner()` and `batch_checker()` behave alike. An import of this package does not import
+`state_scanner()` and `batch_checker()` behave alike. A command uses few of these, so the module of
+each twin is imported by the function that returns it. An import of this package does not import
 numpy. May import `core` and the rest of `records`.
 """
 
@@ -10,18 +11,18 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from cordwood.records.batch_checks import BatchChecker, PlainBatchChecker
-from cordwood.records.decoder import Decoder
 from cordwood.records.kernels.kernel_library import LIBRARY, are_interpreted
-from cordwood.records.record_checks import Inspector, PlainInspector
-from cordwood.records.record_encoder import PlainEncoder, RecordEncoder
-from cordwood.records.record_lines import LineWriter, PlainLineWriter
-from cordwood.records.record_lookup import PlainRecordFinder, RecordFinder
-from cordwood.records.state_scan import PlainStateScanner, StateScanner
-from cordwood.records.tail_scan import PlainTailScanner, TailScanner
 
 if TYPE_CHECKING:
+    from cordwood.records.batch_checks import BatchChecker
+    from cordwood.records.decoder import Decoder
     from cordwood.records.kernels.kernel_decoder import KernelDecoder
+    from cordwood.records.record_checks import Inspector
+    from cordwood.records.record_encoder import RecordEncoder
+    from cordwood.records.record_lines import LineWriter
+    from cordwood.records.record_lookup import RecordFinder
+    from cordwood.records.state_scan import StateScanner
+    from cordwood.records.tail_scan import TailScanner
 
 __all__ = [
     "PARTS",
@@ -55,8 +56,10 @@ PARTS: Final = (
 )
 
 #: The number of batches from which the kernel is faster: with the load of numpy, or without.
-STRIDES_PAY_FROM: Final = 20_000
-STRIDES_PAY_FROM_WHEN_LOADED: Final = 1_000
+#: Measured in processor time: the load takes 74 to 87 ms, and a scanner 0.06 to 0.18 ms to make. A
+#: small batch takes 0.75 to 1.0 us in plain Python, and 0.03 to 0.04 us in the kernel.
+STRIDES_PAY_FROM: Final = 100_000
+STRIDES_PAY_FROM_WHEN_LOADED: Final = 250
 
 #: The bytes of a batch from which the kernel finds a record faster.
 LOOKUPS_PAY_FROM: Final = 4 << 10
@@ -75,90 +78,104 @@ def has_kernels() -> bool:
     Interpreted kernels would be slower than the plain twins.
     """
     if LIBRARY is None and not are_interpreted():
-        import logging  # noqa: PLC0415  # as late as it is needed
+        import logging  # noqa: PLC0415  # seldom
 
         logging.getLogger(__name__).warning(_NO_LIBRARY)
     return LIBRARY is not None
 
 
-def decoder() -> Decoder:
+def decoder() -> "Decoder":
     """Return a decoder for one thread: the fast one if there are kernels, else the plain one."""
     if not has_kernels():
-        from cordwood.records.plain_decoder import PlainDecoder  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.records.plain_decoder import PlainDecoder  # noqa: PLC0415  # see above
 
         return PlainDecoder()
-    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numpy: 0.1 s
+    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # see above
 
     return KernelDecoder()
 
 
-def encoder() -> RecordEncoder:
+def encoder() -> "RecordEncoder":
     """Return an encoder for one thread: the fast one if there are kernels, else the plain one."""
     if not has_kernels():
+        from cordwood.records.record_encoder import PlainEncoder  # noqa: PLC0415  # see above
+
         return PlainEncoder()
-    from cordwood.records.kernels.record_encoder import KernelEncoder  # noqa: PLC0415  # numpy: 0.1 s
+    from cordwood.records.kernels.record_encoder import KernelEncoder  # noqa: PLC0415  # see above
 
     return KernelEncoder()
 
 
-def inspector() -> Inspector:
+def inspector() -> "Inspector":
     """Return an inspector for one thread: the fast one if there are kernels, else the plain one."""
     if not has_kernels():
+        from cordwood.records.record_checks import PlainInspector  # noqa: PLC0415  # see above
+
         return PlainInspector()
-    from cordwood.records.kernels.record_checks import KernelInspector  # noqa: PLC0415  # as late as it is needed
+    from cordwood.records.kernels.record_checks import KernelInspector  # noqa: PLC0415  # see above
 
     return KernelInspector()
 
 
-def line_writer() -> LineWriter:
+def line_writer() -> "LineWriter":
     """Return a writer of lines for one thread: the fast one if there are kernels."""
     if not has_kernels():
+        from cordwood.records.record_lines import PlainLineWriter  # noqa: PLC0415  # see above
+
         return PlainLineWriter()
-    from cordwood.records.kernels.record_lines import KernelLineWriter  # noqa: PLC0415  # numpy: 0.1 s
+    from cordwood.records.kernels.record_lines import KernelLineWriter  # noqa: PLC0415  # see above
 
     return KernelLineWriter()
 
 
-def record_finder(size: int) -> RecordFinder:
+def record_finder(size: int) -> "RecordFinder":
     """Return a finder for one thread: the fast one where it pays, else the plain one.
 
     See `RecordFinders`.
     """
     if size < LOOKUPS_PAY_FROM or not has_kernels():
+        from cordwood.records.record_lookup import PlainRecordFinder  # noqa: PLC0415  # see above
+
         return PlainRecordFinder()
-    from cordwood.records.kernels.record_lookup import KernelRecordFinder  # noqa: PLC0415  # as late as it is needed
+    from cordwood.records.kernels.record_lookup import KernelRecordFinder  # noqa: PLC0415  # see above
 
     return KernelRecordFinder()
 
 
-def batch_checker() -> BatchChecker:
-    """Return a sweeper for one thread: the fast one if there are kernels, else the plain one."""
+def batch_checker() -> "BatchChecker":
+    """Return a checker for one thread: the fast one if there are kernels, else the plain one."""
     if not has_kernels():
+        from cordwood.records.batch_checks import PlainBatchChecker  # noqa: PLC0415  # see above
+
         return PlainBatchChecker()
-    from cordwood.records.kernels.batch_checks import KernelBatchChecker  # noqa: PLC0415  # numpy: 0.1 s
+    from cordwood.records.kernels.batch_checks import KernelBatchChecker  # noqa: PLC0415  # see above
 
     return KernelBatchChecker()
 
 
-def state_scanner() -> StateScanner:
+def state_scanner() -> "StateScanner":
     """Return a scanner for one thread: the fast one if there are kernels, else the plain one."""
     if not has_kernels():
+        from cordwood.records.state_scan import PlainStateScanner  # noqa: PLC0415  # see above
+
         return PlainStateScanner()
-    from cordwood.records.kernels.state_scan import KernelStateScanner  # noqa: PLC0415  # numpy: 0.1 s
+    from cordwood.records.kernels.state_scan import KernelStateScanner  # noqa: PLC0415  # see above
 
     return KernelStateScanner()
 
 
-def tail_scanner(batches: int) -> TailScanner:
-    """Return a strider for one thread: the fast one where it pays, else the plain one.
+def tail_scanner(batches: int) -> "TailScanner":
+    """Return a scanner for one thread: the fast one where it pays, else the plain one.
 
-    See `Striders`.
+    See `TailScanners`.
     """
     is_loaded = "numpy" in sys.modules
     least = STRIDES_PAY_FROM_WHEN_LOADED if is_loaded else STRIDES_PAY_FROM
     if batches < least or not has_kernels():
+        from cordwood.records.tail_scan import PlainTailScanner  # noqa: PLC0415  # see above
+
         return PlainTailScanner()
-    from cordwood.records.kernels.tail_scan import KernelTailScanner  # noqa: PLC0415  # numpy: 0.1 s
+    from cordwood.records.kernels.tail_scan import KernelTailScanner  # noqa: PLC0415  # see above
 
     return KernelTailScanner()
 
@@ -167,6 +184,6 @@ def __getattr__(name: str) -> object:
     """Import numpy for a caller that names the fast decoder."""
     if name != "KernelDecoder":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numpy: 0.1 s
+    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # see above
 
     return KernelDecoder

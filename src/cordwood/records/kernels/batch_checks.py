@@ -8,10 +8,10 @@ twin, and so does any rejected batch, for its error message.
     sums    the words V_ below: the numbers of a `BatchSurvey` during a pass over a buffer
 """
 
+from array import array
 from collections.abc import Callable
-from typing import Final, TypeAlias
-
-import numpy as np
+from operator import add
+from typing import Final, TypeAlias, cast
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN, Buffer, bytes_view
 from cordwood.core.errors import BadRecordsError, InvalidRecordError
@@ -26,10 +26,10 @@ from cordwood.records.batch_checks import (
 from cordwood.records.batch_header import BatchHeader, read_header
 from cordwood.records.batch_stream import AnyBatch, batch_at
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.common_record import usual_record
 from cordwood.records.kernels.crc32c import first_wrong
 from cordwood.records.kernels.header_scan import has_records, scan
+from cordwood.records.kernels.header_table import HeaderTable
 from cordwood.records.kernels.intrinsics import wrapping_sum
 from cordwood.records.kernels.kernel_definition import (
     BATCH_ROWS,
@@ -41,7 +41,7 @@ from cordwood.records.kernels.kernel_definition import (
     inlined,
     kernel,
 )
-from cordwood.records.kernels.room import Room
+from cordwood.records.kernels.room import Room, source_of
 from cordwood.records.kernels.v2_record import (
     R_HEADERS,
     R_KEY_SIZE,
@@ -187,12 +187,12 @@ def add_rows(table: Words, sums: Words) -> int:
     return told
 
 
-#: The word of each field of a `CheckedBatch`; the magic takes the place of a record's position, and
-#: the largest timestamp of the records that of the checksum.
-_COLUMNS: Final = [
+#: The word of each field of a `CheckedBatch`; the largest timestamp of the records is in the place
+#: of the checksum. The magic has no word, and the last offset is the sum of two.
+_WORDS_OF_FIELDS: Final = [
     at.T_POSITION,
     at.T_SIZE,
-    at.T_DATA,
+    at.T_ACTION,
     at.T_BASE_OFFSET,
     at.T_LAST_DELTA,
     at.T_LEADER_EPOCH,
@@ -205,9 +205,12 @@ _COLUMNS: Final = [
     at.T_CRC,
     at.T_ACTION,
 ]
+_MAGIC: Final = CheckedBatch._fields.index("magic")
+_BASE_OFFSET: Final = CheckedBatch._fields.index("base_offset")
+_LAST_OFFSET: Final = CheckedBatch._fields.index("last_offset")
 
-#: Checks or sums the rows of a run; returns the number of valid ones.
-Take: TypeAlias = Callable[[Bytes, Words], int]
+#: Checks or sums a range of rows; returns the end of the valid ones.
+Take: TypeAlias = Callable[[Bytes, int, int], int]
 Look: TypeAlias = Callable[[AnyBatch, BatchHeader], CheckedBatch | None]
 
 
@@ -217,9 +220,9 @@ class KernelBatchChecker:
     __slots__ = ("_columns", "_held", "_room", "_rows", "_state", "_sums", "_table")
 
     def __init__(self) -> None:
-        self._table = np.zeros((ROWS, at.TABLE_WIDTH), np.int64)
-        self._state = np.zeros(at.SCAN_WORDS, np.int64)
-        self._sums = np.zeros(V_WORDS, np.int64)
+        self._table = HeaderTable(ROWS)
+        self._state = _words(at.SCAN_WORDS)
+        self._sums = _words(V_WORDS)
         self._room = Room()
         self._columns: list[list[int]] = []
         self._held = self._rows = 0
@@ -230,8 +233,7 @@ class KernelBatchChecker:
 
     def survey(self, data: Buffer, survey: BatchSurvey, *, is_deep: bool = False) -> CheckedBatches:
         """Add the buffer to the sums; see `BatchChecker`."""
-        sums = self._sums
-        sums[:] = 0
+        sums = self._sums = _words(V_WORDS)
         sums[V_EARLIEST], sums[V_LATEST] = INT64_MAX, -1
         sums[V_LARGE], sums[V_PRODUCER] = survey.large, survey.producer_id
 
@@ -241,15 +243,15 @@ class KernelBatchChecker:
             sums[V_PRODUCER] = survey.producer_id
             return told
 
-        add = self._add_deep if is_deep else self._add
-        swept = self._pass(bytes_view(data), add, look)
+        take = self._add_deep if is_deep else self._add
+        swept = self._pass(bytes_view(data), take, look)
         _merge(sums, survey)
         return swept
 
     # -- a pass
 
     def _pass(self, view: memoryview, take: Take, look: Look) -> CheckedBatches:
-        source, state, position = read_only(view), self._state, 0
+        source, state, position = source_of(view), self._state, 0
         self._columns = [[] for _ in CheckedBatch._fields]
         self._held = 0
         state[at.S_START] = state[at.S_MIN_TIMESTAMP] = INT64_MIN
@@ -270,15 +272,15 @@ class KernelBatchChecker:
     def _scan(self, source: Bytes, position: int) -> int:
         """Find the next run, after the held rows; return its kind."""
         self._state[at.S_POSITION] = position
-        self._rows = scan(source, self._table[self._held :], self._state)
+        self._rows = scan(source, self._table.rows(self._held, ROWS), self._state)
         return int(self._state[at.S_KIND])
 
     def _take_run(self, view: memoryview, source: Bytes, *, take: Take, look: Look) -> int:
         """Process the run that was found; return its end."""
-        table = self._table[self._held : self._held + self._rows]
-        sound = take(source, table)
-        if sound < len(table):
-            position = int(table[sound, at.T_POSITION])
+        end = self._held + self._rows
+        sound = take(source, self._held, end)
+        if sound < end:
+            position = int(self._table.row(sound)[at.T_POSITION])
             _look_at(view, position, look)
             raise _InvalidBatchError(position, _disagreement(position))
         return int(self._state[at.S_POSITION])
@@ -292,49 +294,54 @@ class KernelBatchChecker:
                 column.append(value)
         return batch.end
 
-    def _check(self, source: Bytes, table: Words) -> int:
-        right = first_wrong(source, table, len(table))
-        sound = self._walk(source, table[:right])
+    def _check(self, source: Bytes, first: int, end: int) -> int:
+        right = first + first_wrong(source, self._table.rows(first, end), end - first)
+        sound = self._walk(source, first, right)
         self._hold(sound)
         return sound
 
-    def _add(self, _source: Bytes, table: Words) -> int:
-        self._hold(add_rows(table, self._sums))
-        return len(table)
+    def _add(self, _source: Bytes, first: int, end: int) -> int:
+        if first < end:
+            self._hold(first + add_rows(self._table.rows(first, end), self._sums))
+        return end
 
-    def _add_deep(self, source: Bytes, table: Words) -> int:
-        sound = self._walk(source, table)
-        unpacked = table[:sound, at.T_DATA_END] - table[:sound, at.T_DATA]
-        self._sums[V_UNPACKED] += int(unpacked.sum()) + sound * HEADER_SIZE
-        self._add(source, table[:sound])
+    def _add_deep(self, source: Bytes, first: int, end: int) -> int:
+        sound = self._walk(source, first, end)
+        unpacked = sum(self._table.column(at.T_DATA_END, first, sound))
+        unpacked -= sum(self._table.column(at.T_DATA, first, sound))
+        self._sums[V_UNPACKED] += unpacked + (sound - first) * HEADER_SIZE
+        self._add(source, first, sound)
         return sound
 
-    def _walk(self, source: Bytes, table: Words) -> int:
+    def _walk(self, source: Bytes, first: int, end: int) -> int:
         """Read the records, in place or decompressed; return the first invalid row."""
-        sums = self._sums
-        if self._state[at.S_KIND] == at.PLAIN_RUN:
-            return walk_rows(source, table, sums)
-        for row in range(len(table)):
-            unpacked = self._room.unpack_row(source, table[row])
-            if unpacked is None or not walk_rows(unpacked, table[row : row + 1], sums):
+        table, sums = self._table, self._sums
+        if self._state[at.S_KIND] == at.PLAIN_RUN and first < end:
+            return first + walk_rows(source, table.rows(first, end), sums)
+        for row in range(first, end):
+            unpacked = self._room.unpack_row(source, table.row(row))
+            if unpacked is None or not walk_rows(unpacked, table.rows(row, row + 1), sums):
                 return row
-        return len(table)
+        return end
 
-    def _hold(self, rows: int) -> None:
-        """Keep N more rows in the table, to be returned together."""
-        self._held += rows
+    def _hold(self, end: int) -> None:
+        """Keep the rows up to `end` in the table, to be returned together."""
+        self._held = end
         if self._held == len(self._table):
             self._tell()
 
     def _tell(self) -> None:
         """Return the held rows as columns."""
-        rows = self._table[: self._held]
-        self._held = 0
-        if len(rows):
-            rows[:, at.T_LAST_DELTA] += rows[:, at.T_BASE_OFFSET]
-            rows[:, at.T_DATA] = MAGIC
-            for column, values in zip(self._columns, rows[:, _COLUMNS].T.tolist(), strict=True):
-                column.extend(values)
+        held, self._held = self._held, 0
+        found = [self._table.column(word, 0, held) for word in _WORDS_OF_FIELDS]
+        found[_MAGIC] = [MAGIC] * held
+        found[_LAST_OFFSET] = list(map(add, found[_BASE_OFFSET], found[_LAST_OFFSET]))
+        for column, values in zip(self._columns, found, strict=True):
+            column.extend(values)
+
+
+def _words(count: int) -> Words:
+    return cast("Words", array("q", bytes(8 * count)))
 
 
 class _InvalidBatchError(Exception):

@@ -8,11 +8,9 @@ apart. Without the instruction, or in an interpreted run, the wheel is used.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
-import numpy as np
-
-from cordwood.core.binary import crc32c
+from cordwood.core.binary import Buffer, crc32c
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.header_scan import has_batch
 from cordwood.records.kernels.intrinsics import crc_step_1, crc_step_8, store_big_32
@@ -20,6 +18,7 @@ from cordwood.records.kernels.kernel_definition import (
     BATCH_ROWS,
     HAS_CRC_INSTRUCTION,
     INT,
+    IS_COMPILED,
     NOTHING,
     SLAB,
     SOURCE,
@@ -62,15 +61,24 @@ def _over_zeros(count: int) -> list[list[int]]:
     return tables
 
 
-_JOIN = np.array(_over_zeros(LANE), np.int64)
+def _joining() -> Words:
+    """Return the tables for joining lanes; compiled kernels contain them."""
+    if IS_COMPILED:
+        return cast("Words", None)
+    import numpy as np  # noqa: PLC0415  # not where kernels are compiled
+
+    return np.array(_over_zeros(LANE), np.int64)
+
+
+_JOIN = _joining()
 
 
 def first_wrong_by_wheel(source: Bytes, table: Words, count: int) -> int:
     """Return the first row of a run with a wrong checksum; `count` without one."""
-    view = source.data
-    columns = [at.T_ACTION, at.T_POSITION, at.T_DATA_END, at.T_CRC]
-    for row, (action, position, end, crc) in enumerate(table[:count, columns].tolist()):
-        if action != at.SKIP and crc32c(view[position + CRC_START : end]) != crc:
+    view = memoryview(cast("Buffer", source))
+    for row in range(count):
+        start, end = table[row, at.T_POSITION] + CRC_START, table[row, at.T_DATA_END]
+        if table[row, at.T_ACTION] != at.SKIP and crc32c(view[start:end]) != table[row, at.T_CRC]:
             return row
     return count
 

@@ -52,7 +52,8 @@ class Room:
             codec = Codec(row[T_ATTRIBUTES] & CODEC_BITS)
         except ValueError:  # an unknown codec
             return None
-        stretch = self.unpack(codec, source.data[row[T_DATA] : row[T_DATA_END]])
+        packed = memoryview(cast("Buffer", source))[row[T_DATA] : row[T_DATA_END]]
+        stretch = self.unpack(codec, packed)
         if stretch is None:
             return None
         unpacked, row[T_DATA], row[T_DATA_END] = stretch
