@@ -13,7 +13,7 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from cordwood.cli.program import app
+from cordwood.cli.program import FAMILIES, application
 
 SOURCES = Path(__file__).parent.parent / "src"
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -31,7 +31,7 @@ def main(seed: int = 15, count: int = 30) -> None:
 
 def help_texts() -> Iterator[str]:
     """Yield the help of each command and of each option."""
-    commands = [("cordwood", get_command(app))]
+    commands = [("cordwood", get_command(application([family]))) for family in FAMILIES]
     while commands:
         name, command = commands.pop()
         yield f"{name}: {_first_paragraph(command.help or '')}"

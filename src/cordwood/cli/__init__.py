@@ -6,11 +6,16 @@ Data goes to the standard output, messages to the standard error. Exit codes: 0 
 was found, 2 wrong usage, 3 something is unreachable. May import everything.
 """
 
+import gc
 import sys
+from typing import Final
 
 from cordwood.cli import serve
 from cordwood.cli.exit_codes import exit_with_code
 from cordwood.cli.terminal import open_streams
+
+#: The objects after which young ones are collected: imports create many, and hardly any garbage.
+_COLLECTED_AFTER: Final = 50_000
 
 
 def main() -> None:
@@ -18,8 +23,10 @@ def main() -> None:
     open_streams()
     with exit_with_code():
         if sys.argv[1:2] == [serve.NAME]:
+            gc.disable()  # until the broker has started: `exempt_from_gc` enables it
             serve.serve(sys.argv[2:])
             return
-        from cordwood.cli.program import app  # noqa: PLC0415  # typer: a broker runs without it
+        gc.set_threshold(_COLLECTED_AFTER)
+        from cordwood.cli.program import application  # noqa: PLC0415  # typer: a broker runs without it
 
-        app()
+        application(sys.argv[1:])()

@@ -1,62 +1,75 @@
 """The typer application: every family of commands, with its help.
 
-It lists `serve` too, although `cli.main` runs that command without typer.
+typer builds every option of every command that it receives, and pydantic's types for them. So the
+module of a family is imported, and its commands are built, only if the arguments name it; the list
+of all families is a table. It has `serve` too, although `cli.main` runs that command without typer.
 """
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Final
 
 import typer
 
-from cordwood.cli import (
-    bench,
-    compact,
-    configs,
-    consume,
-    doctor,
-    groups,
-    log,
-    produce,
-    serve,
-    spark,
-    topics,
-    transactions,
-)
+from cordwood.cli import serve
 from cordwood.cli.terminal import is_terminal, print_output
 
-app = typer.Typer(
-    name="cordwood",
-    help="A Kafka-compatible log and broker in Python.",
-    epilog="Example: cordwood log dump --files 00000000000000000000.log --deep-iteration",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich" if is_terminal(sys.stdout) else None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+#: The help of each command, or family of commands, by the name of its module.
+FAMILIES: Final = {
+    serve.NAME: serve.SUMMARY,
+    "produce": "Send each line of the standard input or of a file as a record.",
+    "consume": "Print the records of a topic until Ctrl-C, by default only new ones.",
+    "compact": "Compact partitions in place: keep only the last record of each key.",
+    "doctor": (
+        "Check this machine, and print a remedy for each problem; exit with 1 if one is fatal."
+    ),
+    "topics": "Create, describe, alter and delete topics.",
+    "configs": "Describe and alter settings of topics, groups, brokers and loggers.",
+    "groups": "List and describe groups, reset their offsets, and delete them.",
+    "transactions": "List, describe and abort transactions, and find those that hang.",
+    "bench": "Measure the throughput and latency of a cluster.",
+    "log": "Dump, verify, explain and repair the files of logs.",
+    "spark": "Run Spark jobs over logs.",
+}
 
 
-@app.command(
-    "serve",
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    add_help_option=False,
-    help=serve.SUMMARY,
-)
+def application(arguments: Sequence[str]) -> typer.Typer:
+    """Return the application for these arguments: with the family that they name, or with all."""
+    app = typer.Typer(
+        name="cordwood",
+        help="A Kafka-compatible log and broker in Python.",
+        epilog="Example: cordwood log dump --files 00000000000000000000.log --deep-iteration",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich" if is_terminal(sys.stdout) else None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_families)
+    named = next((each for each in arguments if not each.startswith("-")), "")
+    if named == serve.NAME:
+        settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+        app.command(named, context_settings=settings, add_help_option=False)(_serve)
+    elif named in FAMILIES:
+        add_family(app, named)
+    else:
+        for name, text in FAMILIES.items():
+            app.command(name, help=text)(_listed)
+    return app
+
+
+def add_family(app: typer.Typer, name: str) -> None:
+    """Register the command, or the family of commands, of a module."""
+    module = import_module(f"cordwood.cli.{name}")
+    if hasattr(module, "app"):
+        app.add_typer(module.app, name=name)
+    else:
+        module.add_to(app)
+
+
 def _serve(context: typer.Context) -> None:
     serve.serve(context.args)
-
-
-app.add_typer(topics.app, name="topics")
-app.add_typer(configs.app, name="configs")
-app.add_typer(groups.app, name="groups")
-app.add_typer(transactions.app, name="transactions")
-produce.add_to(app)
-consume.add_to(app)
-app.add_typer(bench.app, name="bench")
-app.add_typer(log.app, name="log")
-compact.add_to(app)
-app.add_typer(spark.app, name="spark")
-doctor.add_to(app)
 
 
 def _print_version(is_given: bool) -> None:  # noqa: FBT001  # how typer calls it
@@ -73,6 +86,9 @@ Version = Annotated[
 ]
 
 
-@app.callback()
 def _families(*, version: Version = False) -> None:
     """Keep the family names even if only one family is registered."""
+
+
+def _listed() -> None:
+    """Stand for a family in the list; arguments that name one run its own commands."""

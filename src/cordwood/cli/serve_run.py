@@ -4,7 +4,7 @@ SIGTERM, SIGINT and SIGHUP shut it down cleanly: requests in progress are answer
 They also end a start. SIGQUIT logs the stacks of all threads and tasks. The broker also stops when
 all log directories are offline, and then ends with an error. It
 notifies systemd when it is ready and when it stops (`Type=notify`). Log events go to the standard
-error. The kernels are compiled in the background, if they never were.
+error.
 """
 
 import asyncio

@@ -1,17 +1,59 @@
-"""The typer application lists every command, and can run each."""
+"""The typer application lists every command, and imports and builds only the named one."""
+
+import subprocess
+import sys
 
 import pytest
+import typer.main
 
 from cordwood.cli import serve_run
-from cordwood.cli.program import app
+from cordwood.cli.program import FAMILIES, add_family, application
+
+BUILT = """
+import sys
+from cordwood.cli.program import FAMILIES, application
+application({arguments})
+print([name for name in FAMILIES if f"cordwood.cli.{{name}}" in sys.modules])
+"""
 
 
-def test_list_contains_serve(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_contains_each_family(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        app(["--help"])
+        application(["--help"])(["--help"])
 
     listed = capsys.readouterr().out
-    assert all(each in listed for each in ("serve", "topics", "compact", "doctor"))
+    assert all(f"  {each} " in listed for each in FAMILIES)
+
+
+@pytest.mark.parametrize("name", sorted({*FAMILIES} - {"serve"}))
+def test_list_has_the_help_of_the_family(name: str) -> None:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    add_family(app, name)
+
+    (command,) = typer.main.get_group(app).commands.values()
+
+    assert command.name == name
+    assert " ".join((command.help or "").split("\n\n")[0].split()) == FAMILIES[name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "built"),
+    ((["--help"], []), (["log", "verify"], ["log"]), (["--", "log"], ["log"])),
+)
+def test_only_the_named_family_is_imported(arguments: list[str], built: list[str]) -> None:
+    code = BUILT.format(arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == str(["serve", *built])
+
+
+def test_unknown_command_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exited:
+        application(["lag"])(["lag"])
+
+    assert exited.value.code == 2
+    assert "lag" in capsys.readouterr().err
 
 
 def test_application_runs_serve(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,6 +61,6 @@ def test_application_runs_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve_run, "serve", lambda *args, **_: calls.extend(args))
 
     with pytest.raises(SystemExit):
-        app(["serve", "--set", "log.dirs=x", "a.properties"])
+        application(["serve"])(["serve", "--set", "log.dirs=x", "a.properties"])
 
     assert calls == ["a.properties", ["log.dirs=x"]]

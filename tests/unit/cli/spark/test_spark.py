@@ -2,11 +2,11 @@
 
 import pytest
 
-from cordwood.cli.program import app
+from cordwood.cli.program import application
 
 
 def test_family_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        app(["spark", "--help"])
+        application(["spark"])(["spark", "--help"])
 
     assert "verify" in capsys.readouterr().out
