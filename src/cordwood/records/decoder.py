@@ -157,6 +157,20 @@ class BinaryColumn(NamedTuple):
     bits: Bytes
     nulls: int
 
+    def sizes(self) -> "NDArray[np.int32]":
+        """Return the size of each value; -1 for null."""
+        found = self.starts[1:] - self.starts[:-1]
+        if self.nulls:
+            import numpy as np  # noqa: PLC0415  # as above
+
+            valid = np.unpackbits(self.bits, count=len(found), bitorder="little")
+            found[valid == 0] = -1
+        return found
+
+    def content(self) -> Bytes:
+        """Return the bytes of all values, which nulls have none of."""
+        return self.data[self.starts[0] : self.starts[-1]]
+
 
 class ViewColumn(NamedTuple):
     """A column of sixteen bytes per row, which hold the value or point into one of `buffers`."""

@@ -1,4 +1,4 @@
-"""Records of a partition as Arrow record batches.
+"""Records of a partition as Arrow record batches, or as chunks of columns without Arrow.
 
 Each run of batches is decoded separately, so a scan takes the memory of one run and one chunk. With
 read_committed the scan ends at the last stable offset, and the decoder receives the transactions
@@ -12,11 +12,19 @@ since a cleaner may have replaced its file during the scan. After `MAX_READS` fa
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from cordwood.core.binary import INT64_MAX, INT64_MIN
+from cordwood.core.binary import INT64_MAX, INT64_MIN, Buffer
 from cordwood.core.errors import BadRecordsError
-from cordwood.records.decoder import AbortedTransaction, Chunking, Decoder, ReadRequest, Selection
+from cordwood.records.decoder import (
+    AbortedTransaction,
+    Chunking,
+    ColumnChunk,
+    Decoder,
+    ReadRequest,
+    Selection,
+)
 from cordwood.storage.files.header_scan import headers
 from cordwood.storage.reader.partition_reader import PartitionReader
 from cordwood.storage.reader.reader_segment import with_location
@@ -25,6 +33,9 @@ from cordwood.storage.reader.transaction_reader import TransactionLookahead, Tra
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 #: Yields the rows of offsets that the log has lost, from the first up to but not including the
 #: second argument.
@@ -56,6 +67,13 @@ class ColumnsRequest:
     chunking: Chunking = field(default_factory=Chunking)
 
 
+class DecodeRun(Protocol[R_co]):
+    """Decodes a run of batches into groups of rows."""
+
+    def __call__(self, buffer: Buffer, decoder: Decoder, *, request: ReadRequest) -> Iterator[R_co]:
+        """Yield the rows of a buffer; BadRecordsError after the rows before an invalid batch."""
+
+
 def no_rows(_start: int, _end: int) -> Iterator["pa.RecordBatch"]:
     """Yield no rows for lost offsets."""
     yield from ()
@@ -79,14 +97,31 @@ def read_partition(
     yields the rows of `in_place_of` for them. A run whose rows are read again comes to `on_run`
     again. The reader's files are closed when the iterator ends or is closed.
     """
+    from cordwood.records.columns import read_columns  # noqa: PLC0415  # pyarrow: 0.2 s
+
+    decode = partial(_decode, decoder=decoder, decode_run=read_columns)
     with closing(reader):
-        scan = _PartitionScan(
-            reader, request, decoder=decoder, in_place_of=in_place_of, on_run=on_run
-        )
-        yield from scan.batches()
+        yield from _PartitionScan(
+            reader, request, decode=decode, in_place_of=in_place_of, on_run=on_run
+        ).batches()
 
 
-class _PartitionScan:
+def read_chunks(
+    reader: PartitionReader,
+    request: ColumnsRequest,
+    *,
+    decoder: Decoder,
+    on_run: OnRun = ignore_run,
+) -> Iterator[ColumnChunk]:
+    """Do the same as `read_partition` without Arrow, which takes longer to load than many reads."""
+    decode = partial(_decode, decoder=decoder, decode_run=_chunks)
+    with closing(reader):
+        yield from _PartitionScan(
+            reader, request, decode=decode, in_place_of=lambda _start, _end: iter(()), on_run=on_run
+        ).batches()
+
+
+class _PartitionScan(Generic[R]):
     """One scan, and its position."""
 
     def __init__(
@@ -94,13 +129,13 @@ class _PartitionScan:
         reader: PartitionReader,
         request: ColumnsRequest,
         *,
-        decoder: Decoder,
-        in_place_of: LossFiller,
+        decode: Callable[[SegmentBatchRun, ReadRequest], Iterator[R]],
+        in_place_of: Callable[[int, int], Iterator[R]],
         on_run: OnRun,
     ) -> None:
         self._reader = reader
         self._request = request
-        self._decoder = decoder
+        self._decode = decode
         self._in_place_of = in_place_of
         self._on_run = on_run
         self._offset = request.start
@@ -108,7 +143,7 @@ class _PartitionScan:
         self._transactions: TransactionReader | TransactionLookahead | None = None
         self._is_done = False
 
-    def batches(self) -> Iterator["pa.RecordBatch"]:
+    def batches(self) -> Iterator[R]:
         """Yield all rows; retry a batch that cannot be decoded before it is reported as damage."""
         self._find_end()
         failures = 0
@@ -132,7 +167,7 @@ class _PartitionScan:
             self._transactions = transactions = TransactionReader(reader)
             self._end = min(self._end, transactions.last_stable_offset())
 
-    def _attempt(self) -> Iterator["pa.RecordBatch"]:
+    def _attempt(self) -> Iterator[R]:
         """Continue from the current offset."""
         for run in self._reader.buffers(self._offset, self._end, is_kept=self._request.is_view):
             if run.has_transactions and self._look_ahead():
@@ -140,7 +175,7 @@ class _PartitionScan:
             yield from self._lost_rows(self._offset, min(run.first_offset, self._log_start(run)))
             request = _decoder_request(run, self._request, self._end, self._transactions)
             self._notify(run)
-            yield from _decode(run, self._decoder, request)
+            yield from self._decode(run, request)
             self._offset = run.next_offset
         self._is_done = True
 
@@ -169,14 +204,14 @@ class _PartitionScan:
         """Return the log start if the run begins behind the current offset, otherwise 0."""
         return self._reader.log_start() if run.first_offset > self._offset else 0
 
-    def _rest(self) -> Iterator["pa.RecordBatch"]:
+    def _rest(self) -> Iterator[R]:
         """Yield the rows of lost offsets behind the last batch."""
         if self._offset < self._end:
             bounds = self._reader.offsets()
             yield from self._lost_rows(self._offset, min(bounds.log_start, self._end))
             yield from self._lost_rows(max(self._offset, bounds.log_end), self._end)
 
-    def _lost_rows(self, start: int, end: int) -> Iterator["pa.RecordBatch"]:
+    def _lost_rows(self, start: int, end: int) -> Iterator[R]:
         return self._in_place_of(start, end) if start < end else iter(())
 
 
@@ -189,13 +224,15 @@ class _UndecodableError(Exception):
         self.next_offset = next_offset
 
 
-def _decode(
-    run: SegmentBatchRun, decoder: Decoder, request: ReadRequest
-) -> Iterator["pa.RecordBatch"]:
-    from cordwood.records.columns import read_columns  # noqa: PLC0415  # pyarrow: 0.2 s
+def _chunks(buffer: Buffer, decoder: Decoder, *, request: ReadRequest) -> Iterator[ColumnChunk]:
+    return decoder.decode(buffer, request)
 
+
+def _decode(
+    run: SegmentBatchRun, request: ReadRequest, *, decoder: Decoder, decode_run: DecodeRun[R]
+) -> Iterator[R]:
     try:
-        yield from read_columns(run.data, decoder, request=request)
+        yield from decode_run(run.data, decoder, request=request)
     except BadRecordsError as error:
         position = error.position or 0
         before = list(headers(lambda length, at: run.data[at : at + length], 0, position))

@@ -12,28 +12,36 @@ The producers of the records and the outcomes of their transactions have a diges
 (`state_digest`), which is computed in the same read.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cordwood.core.ports import Files
-from cordwood.records.decoder import Decoder
+from cordwood.records.decoder import (
+    BinaryColumn,
+    Bytes,
+    Column,
+    ColumnChunk,
+    Decoder,
+    FixedColumn,
+    HeadersColumn,
+    Numbers,
+)
 from cordwood.records.state_scan import StateScanner
 from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.reader.partition_reader import PartitionCheckpoints, PartitionReader
-from cordwood.workbench.partition_columns import ColumnsRequest, read_partition
-from cordwood.workbench.state_digest import STATE_COLUMNS, StateDigest, number_bytes
+from cordwood.workbench.partition_columns import ColumnsRequest, read_chunks
+from cordwood.workbench.state_digest import STATE_COLUMNS, StateDigest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from hashlib import _Hash
 
-    import pyarrow as pa
-
 STREAMS: Final = 11
+#: The streams of the sizes of keys and of values.
+_KEY_SIZES: Final = 2
+_VALUE_SIZES: Final = 4
 _COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", *STATE_COLUMNS)
-_I64: Final = 8
-_I32: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +73,13 @@ class DigestBuilder:
     tombstones: int = 0
     _streams: "list[_Hash]" = field(default_factory=lambda: [sha256() for _ in range(STREAMS)])
 
-    def add(self, rows: "pa.RecordBatch") -> None:
+    def add(self, chunk: ColumnChunk) -> None:
         """Add rows with the columns of `digest_records`."""
-        from pyarrow import compute  # noqa: PLC0415  # 0.2 s
-
-        self.records += len(rows)
-        is_tombstone = compute.and_(rows["key"].is_valid(), rows["value"].is_null())
-        self.tombstones += compute.sum(is_tombstone).as_py() or 0
-        for stream, data in zip(self._streams, _streams_of(rows), strict=True):
-            stream.update(data)
+        streams = list(_streams_of(chunk))
+        self.records += chunk.rows
+        self.tombstones += int(((streams[_KEY_SIZES] >= 0) & (streams[_VALUE_SIZES] < 0)).sum())
+        for stream, data in zip(self._streams, streams, strict=True):
+            stream.update(data.data)
 
     def finish(self) -> RecordDigest:
         """Return the digest of all rows."""
@@ -96,52 +102,27 @@ def digest_records(
     request, builder = ColumnsRequest(columns=_COLUMNS, start=start, end=end), DigestBuilder()
     states = StateDigest(start, end, readers.states)
     decoder = readers.decoder
-    for rows in read_partition(reader, request, decoder=decoder, on_run=states.add_run):
-        builder.add(rows)
-        states.add_rows(rows)
+    for chunk in read_chunks(reader, request, decoder=decoder, on_run=states.add_run):
+        builder.add(chunk)
+        states.add_rows(chunk)
     found = states.finish(reader)
     return replace(builder.finish(), states_sha256=found.sha256, markers=found.markers)
 
 
-def _streams_of(rows: "pa.RecordBatch") -> Iterator[memoryview]:
-    from pyarrow import compute  # noqa: PLC0415  # 0.2 s
-
-    headers = rows["headers"]
-    keys, values = headers.flatten().flatten()
-    yield number_bytes(rows["offset"], _I64)
-    yield number_bytes(rows["timestamp"], _I64)
-    yield from _sized(rows["key"])
-    yield from _sized(rows["value"])
-    yield number_bytes(compute.list_value_length(headers), _I32)
+def _streams_of(chunk: ColumnChunk) -> "Iterator[Numbers | Bytes]":
+    offsets, timestamps, keys, values, headers = map(chunk.columns.__getitem__, _COLUMNS[:5])
+    assert isinstance(offsets, FixedColumn)
+    assert isinstance(timestamps, FixedColumn)
+    assert isinstance(headers, HeadersColumn)
+    yield from (offsets.numbers, timestamps.numbers)
     yield from _sized(keys)
     yield from _sized(values)
+    yield headers.starts[1:] - headers.starts[:-1]
+    yield from _sized(headers.keys)
+    yield from _sized(headers.values)
 
 
-def _sized(column: "pa.Array") -> Iterator[memoryview]:
+def _sized(column: Column) -> "Iterator[Numbers | Bytes]":
     """Yield the sizes and the bytes of a column; a null has the size -1."""
-    from pyarrow import compute  # noqa: PLC0415  # 0.2 s
-
-    sizes = compute.binary_length(column)
-    yield number_bytes(_without_nulls(sizes, b"\xff" * _I32), _I32)
-    whole = _without_nulls(column, bytes(2 * _I32), b"")
-    ends = _fixed_with_end(whole)
-    yield memoryview(whole.buffers()[2] or b"").cast("B")[ends[0] : ends[-1]]
-
-
-def _without_nulls(column: "pa.Array", *buffers: bytes) -> "pa.Array":
-    """Return a column with the value that an array's buffers contain in place of its nulls.
-
-    To convert a Python value, pyarrow imports pandas where that is installed: 0.4 s.
-    """
-    import pyarrow as pa  # noqa: PLC0415  # 0.2 s
-
-    if not column.null_count:
-        return column
-    value = pa.Array.from_buffers(column.type, 1, [None, *map(pa.py_buffer, buffers)])
-    return column.fill_null(value[0])
-
-
-def _fixed_with_end(column: "pa.Array") -> memoryview:
-    """Return the positions of values in the bytes of a column, and the end of the last one."""
-    data = memoryview(column.buffers()[1] or bytes(_I32)).cast("B").cast("i")
-    return data[column.offset : column.offset + len(column) + 1]
+    assert isinstance(column, BinaryColumn)
+    yield from (column.sizes(), column.content())

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.types import NO_OFFSET
+from cordwood.records.decoder import ColumnChunk, FixedColumn
 from cordwood.records.state_scan import (
     MARKER_SIZE,
     ScanBounds,
@@ -32,13 +33,11 @@ from cordwood.storage.reader.segment_walk import SegmentBatchRun
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-    import pyarrow as pa
-
 #: The version of the streams in certificates; certificates before it have no digest of states.
 STATES_VERSION: Final = 1
 STATE_COLUMNS: Final = ("producer_id", "producer_epoch", "sequence")
 
-_WIDTHS: Final = {"offset": 8, "producer_id": 8, "producer_epoch": 2, "sequence": 4}
+_NUMBERS: Final = ("offset", *STATE_COLUMNS)
 
 
 class StatesSha256(NamedTuple):
@@ -59,7 +58,7 @@ class StateDigest:
     end: int
     scanner: StateScanner
     markers: int = 0
-    _rows: "dict[str, _Hash]" = field(default_factory=lambda: {name: sha256() for name in _WIDTHS})
+    _rows: "dict[str, _Hash]" = field(default_factory=lambda: {name: sha256() for name in _NUMBERS})
     _flags: "_Hash" = field(default_factory=sha256)
     _markers: "_Hash" = field(default_factory=sha256)
     #: Producers with records since their last marker.
@@ -80,13 +79,13 @@ class StateDigest:
         self._markers.update(found.markers)
         self._open = self._open - found.ended | found.opened
 
-    def add_rows(self, rows: "pa.RecordBatch") -> None:
+    def add_rows(self, chunk: ColumnChunk) -> None:
         """Add rows of the last run, with the columns offset and `STATE_COLUMNS`."""
         for name, stream in self._rows.items():
-            stream.update(number_bytes(rows[name], _WIDTHS[name]))
+            stream.update(_numbers(chunk, name))
         flags = self._run_flags
-        offsets = number_bytes(rows["offset"], _WIDTHS["offset"])
-        self._flags.update(bytes(len(rows)) if flags is None else flags.take(offsets))
+        offsets = _numbers(chunk, "offset")
+        self._flags.update(bytes(chunk.rows) if flags is None else flags.take(offsets))
 
     def finish(self, reader: PartitionReader) -> StatesSha256:
         """Add the markers behind the range that end its transactions, and return the digest."""
@@ -110,7 +109,8 @@ class StateDigest:
                 self._markers.update(marker.packed)
 
 
-def number_bytes(column: "pa.Array", width: int) -> memoryview:
-    """Return the bytes of a column of numbers without nulls."""
-    data = memoryview(column.buffers()[1] or b"").cast("B")
-    return data[column.offset * width : (column.offset + len(column)) * width]
+def _numbers(chunk: ColumnChunk, name: str) -> memoryview:
+    """Return the bytes of a column of numbers."""
+    column = chunk.columns[name]
+    assert isinstance(column, FixedColumn)
+    return column.numbers.data.cast("B")

@@ -1,6 +1,8 @@
 """`cordwood compact`: its options reach the work, or are rejected."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,16 @@ from tests.unit.cli.commands import CommandResult, run
 from tests.unit.compaction.compaction_samples import batch
 
 Compact = Callable[..., CommandResult]
+
+IMPORTED = """
+import sys
+from cordwood.cli import main
+sys.argv = ["cordwood", "compact", {path!r}, "--config", "cleanup.policy=compact"]
+try:
+    main()
+except SystemExit:
+    print("pyarrow" in sys.modules)
+"""
 
 
 @pytest.fixture
@@ -55,6 +67,16 @@ def test_partition_is_compacted_and_reported(compact: Compact, logs: Path) -> No
     assert sorted(path.name for path in (logs / "t-0").glob("*.log")) == [
         f"{base:020}.log" for base in (0, 3)
     ]
+
+
+def test_compaction_does_not_load_arrow(logs: Path) -> None:
+    code = IMPORTED.format(path=str(logs / "t-0"))
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    *_, result, is_arrow_loaded = done.stdout.splitlines()
+    assert result.startswith("compacted up to 3")
+    assert is_arrow_loaded == "False"
 
 
 def test_keys_of_a_file_are_erased_and_certified(compact: Compact, logs: Path) -> None:
