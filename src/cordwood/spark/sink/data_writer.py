@@ -82,7 +82,7 @@ def make_writer_of_stream(
         raise SettingError(
             "outputMode: a topic cannot be overwritten (outputMode is complete)",
             key="outputMode",
-            remedy="use outputMode append or update",
+            remedy="use outputMode append",
         )
     parsed = _checked(options, schema, is_stream=True)
     return make_stream_writer(parsed) if parsed.is_exactly_once else CordwoodStreamWriter(parsed)

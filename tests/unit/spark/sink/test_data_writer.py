@@ -30,7 +30,7 @@ def test_writer_sends_the_rows_of_a_task(kafka: Kafka) -> None:
 
 
 def test_stream_writer_rejects_complete_output() -> None:
-    with pytest.raises(SettingError, match="use outputMode append or update"):
+    with pytest.raises(SettingError, match=r"use outputMode append$"):
         CordwoodSource(WHERE).streamWriter(VALUES, overwrite=True)
 
 
