@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 #: A JVM of the tests has little data: quick to start rather than fast for long.
 QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 #: The folder of `sitecustomize.py`.
-SITE: Final = str(Path(__file__).with_name("spark_site"))
+SITE: Final = str(Path(__file__).parents[1] / "src/cordwood/spark/runtime/worker_site")
 
 # The processes that the tests start have the same environment.
 if os.environ.get("CORDWOOD_SOAK") != "1":

@@ -4,6 +4,7 @@
 """
 
 import importlib.metadata
+import os
 import socket
 import sys
 import tomllib
@@ -22,6 +23,7 @@ from packaging.requirements import Requirement
 from pyspark.sql.functions import broadcast
 
 import cordwood.spark
+from cordwood.spark.runtime.worker_python import WORKER_SITE
 from tests.spark.naive_source import PATIENCE_S, WRONG, NaiveSource
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import v2
@@ -278,6 +280,21 @@ def test_workers_of_our_sessions_run_the_python_of_the_driver(spark: "SparkSessi
     (row,) = spark.range(1).mapInArrow(python_of, "path string").collect()
 
     assert row.path == sys.prefix
+
+
+def path_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for _ in batches:
+        yield pa.record_batch({"path": [os.environ["PYTHONPATH"]]})
+
+
+def test_spark_puts_a_zip_of_pyspark_before_its_package(spark: "SparkSession") -> None:
+    """The folder that removes it comes next, before the path of the session."""
+    (row,) = spark.range(1).mapInArrow(path_of, "path string").collect()
+
+    entries = row.path.split(os.pathsep)
+    others = [each for each in entries if not each.endswith((".zip", ".jar"))]
+    assert entries[0].endswith("/pyspark.zip")
+    assert others[:2] == [WORKER_SITE, str(Path.cwd())]
 
 
 def test_pyspark_wheel_contains_zookeeper_and_no_kafka() -> None:

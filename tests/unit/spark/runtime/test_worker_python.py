@@ -1,12 +1,13 @@
 """The Python of workers."""
 
+import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from cordwood.spark.runtime.worker_python import use_own_python
+from cordwood.spark.runtime.worker_python import WORKER_SITE, use_own_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,6 +19,7 @@ class Context:
 
     master: str = "local[2]"
     pythonExec: str = "python3"  # noqa: N815  # Spark's name
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -55,3 +57,26 @@ def test_configured_python_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_spark_connect_session_is_left_unchanged() -> None:
     use_own_python(cast("SparkSession", Session(None)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    (({}, WORKER_SITE), ({"PYTHONPATH": "/shop"}, os.pathsep.join((WORKER_SITE, "/shop")))),
+)
+def test_processes_on_this_machine_import_pyspark_from_its_package(
+    before: dict[str, str], after: str
+) -> None:
+    context = Context(environment={**before})
+
+    chosen(context)
+    chosen(context)
+
+    assert context.environment["PYTHONPATH"] == after
+
+
+def test_processes_on_other_machines_have_their_own_path() -> None:
+    context = Context(master="spark://spark:7077")
+
+    chosen(context)
+
+    assert context.environment == {}
