@@ -73,6 +73,7 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
 
         A static member stays in its group until its session ends, unless `leave_group` is True.
         """
+        self._consumer.ensure_no_rebalance()
         try:
             if self._finalize.alive:
                 self._run(self._consumer.leave(leave_group=leave_group, timeout_ms=timeout_ms))

@@ -7,6 +7,7 @@ import pytest
 
 from cordwood.client.blocking import Consumer
 from cordwood.client.loop_thread import LoopThread
+from cordwood.core.errors import InvalidRequestError
 from cordwood.core.types import TopicPartition
 from tests.unit.client.fake_coordinator import FakeCoordinator, coordinator
 from tests.unit.client.samples import LONG_MS, T0, batch
@@ -59,6 +60,15 @@ def test_assigned_callback_may_seek(fake: FakeCoordinator) -> None:
         consumer.subscribe(["t"], on_assigned=lambda _: consumer.seek(T0, 2))
 
         assert [each.value for each in consumer.poll(LONG_MS)] == [b"c"]
+
+
+def test_callback_that_closes_the_consumer_is_rejected(fake: FakeCoordinator) -> None:
+    with member(fake) as consumer:
+        consumer.subscribe(["t"], on_assigned=lambda _: consumer.close())
+        with pytest.raises(InvalidRequestError, match="rebalance is being completed"):
+            consumer.poll(LONG_MS)
+
+        assert len(consumer.poll(LONG_MS)) == 3
 
 
 def test_commits_are_found_again(fake: FakeCoordinator) -> None:

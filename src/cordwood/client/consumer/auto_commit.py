@@ -1,9 +1,10 @@
 """Automatic commits (Java: `CommitRequestManager.AutoCommitState`).
 
 A record counts as processed at the poll after the one that returned it. The interval commits the
-processed positions alone: a record is delivered at least once. A
-revocation happens in a poll, and closing and unsubscribing mean that all records are processed, so
-these three commit the positions.
+processed positions alone: a record is delivered at least once. It commits unchanged ones as well:
+without members, a group's offsets expire by the time of their commit. A revocation happens in a
+poll, and closing and unsubscribing mean that all records are processed, so these three commit the
+positions.
 """
 
 import asyncio
@@ -35,7 +36,6 @@ class AutoCommit:
         self._offsets = offsets
         self._subscriptions = subscriptions
         self._unprocessed: dict[TopicPartitionState, tuple[int, GroupOffset]] = {}
-        self._committed: dict[TopicPartition, GroupOffset] = {}
         self._running: asyncio.Task[None] | None = None
         if settings.enable_auto_commit:
             client.tasks.start(self._run())
@@ -75,19 +75,21 @@ class AutoCommit:
     async def _run(self) -> None:
         while True:
             await self._client.runtime.sleep_ms(self._settings.auto_commit_interval_ms)
-            processed = self.processed()
-            if processed != self._committed and self._running is None:
-                timeout_ms = self._settings.default_api_timeout_ms
-                self._running = self._client.tasks.start(self._commit(processed, timeout_ms))
+            if (processed := self.processed()) and self._running is None:
+                self._running = self._client.tasks.start(self._commit_once(processed))
                 self._running.add_done_callback(self._ended)
 
     def _ended(self, _: asyncio.Task[None]) -> None:
         self._running = None
 
+    async def _commit_once(self, offsets: dict[TopicPartition, GroupOffset]) -> None:
+        """Commit without a retry: the next interval commits newer positions."""
+        if (error := await self._offsets.commit_once(offsets)) is not None:
+            _log.warning("automatic commit failed: %s", error)
+
     async def _commit(self, offsets: dict[TopicPartition, GroupOffset], timeout_ms: float) -> None:
         try:
             await self._offsets.commit(offsets, timeout_ms=timeout_ms)
-            self._committed = offsets
         except KafkaError as error:
             _log.warning("automatic commit failed: %s", error)
 

@@ -133,6 +133,7 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
 
         A static member stays in its group until its session ends, unless `leave_group` is True.
         """
+        self.ensure_no_rebalance()
         try:
             await self.leave(leave_group=leave_group, timeout_ms=timeout_ms)
         finally:
@@ -145,11 +146,17 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
 
     async def leave(self, *, leave_group: bool | None = None, timeout_ms: float = CLOSE_MS) -> None:
         """Commit and leave the group, as the first step of `close`."""
+        self.ensure_no_rebalance()
         try:
             if self._group is not None and self._client is not None:
                 await self._group.unsubscribe(is_leaving_group=leave_group, timeout_ms=timeout_ms)
         finally:
             self._group = None
+
+    def ensure_no_rebalance(self) -> None:
+        """Raise InvalidRequestError in a rebalance callback, which cannot close the consumer."""
+        if self._group is not None:
+            self._group.ensure_no_rebalance()
 
     def _new_group(self, client: NetworkClient, fetcher: Fetcher) -> GroupSubscription:
         group = GroupSubscription(

@@ -6,10 +6,13 @@ A change of the owned partitions happens in a call of the consumer's user:
     revoked     offsets are committed, `on_revoked` is called, then the partitions are dropped
     lost        `on_lost`, by default `on_revoked`, is called, then the partitions are dropped
 
-An error of a callback is raised by the call, after the change is complete.
+An error of a callback is raised by the call, after the change is complete. A callback may commit
+and seek. It cannot poll, unsubscribe or close the consumer, because the change is not complete.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from inspect import isawaitable
 from typing import NamedTuple, TypeAlias
 
@@ -70,20 +73,20 @@ class GroupSubscription:
         on_change: Callable[[], object],
     ) -> None:
         assert settings.group_id is not None, "a consumer without a group has no subscription"
-        self.group_id = settings.group_id
-        self.subscription = TopicSubscription()
-        self._client = client
-        self._settings = settings
+        self.group_id, self.subscription = settings.group_id, TopicSubscription()
+        self._client, self._settings = client, settings
         self._subscriptions = subscriptions
-        self._arrived = arrived
-        self._on_change = on_change
+        self._arrived, self._on_change = arrived, on_change
         self._coordinator = GroupCoordinator(client, self.group_id)
         self._callbacks = RebalanceCallbacks()
         self._member: GroupMember | None = None
         self._completed: list[Callable[[], object]] = []
+        self._commits: set[asyncio.Task[None]] = set()
+        self._is_rebalancing = False
         self._observer = TopicObserver(client, settings, subscriptions)
         client.topics.in_use = lambda: self._observer.topics_in_use(self._member)
         self.offsets = self._group_offsets()
+        self.offsets.is_subscribed = lambda: self.is_subscribed
         self.auto_commit = AutoCommit(client, settings, self.offsets, subscriptions)
 
     # Subscriptions.
@@ -121,7 +124,14 @@ class GroupSubscription:
         self, *, is_leaving_group: bool | None = None, timeout_ms: float = CLOSE_MS
     ) -> None:
         """Commit, revoke all partitions and leave the group; also ends a manual assignment."""
+        self.ensure_no_rebalance()
         self.auto_commit.mark_processed()
+        try:
+            await self._finish_commits(timeout_ms)
+        finally:
+            await self._leave(is_leaving_group=is_leaving_group, timeout_ms=timeout_ms)
+
+    async def _leave(self, *, is_leaving_group: bool | None, timeout_ms: float) -> None:
         member = self._member
         try:
             if member is None:
@@ -137,10 +147,19 @@ class GroupSubscription:
             self._subscriptions.assign(())
             self._on_change()
 
+    def ensure_no_rebalance(self) -> None:
+        """Raise InvalidRequestError in a call of a callback, or of another task during one."""
+        if self._is_rebalancing:
+            raise InvalidRequestError(
+                f"group {self.group_id!r}: a rebalance is being completed; its callbacks, and other"
+                " tasks during them, cannot poll, unsubscribe or close the consumer"
+            )
+
     # Polls.
 
     def begin_poll(self) -> None:
         """Handle the begin of a poll: all records returned so far are processed."""
+        self.ensure_no_rebalance()
         self.auto_commit.mark_processed()
         if self._member is not None:
             self._member.poll()
@@ -188,23 +207,39 @@ class GroupSubscription:
         self, offsets: Mapping[TopicPartition, GroupOffset], callback: CommitCallback | None
     ) -> None:
         """Commit in the background; the callback runs in a later call of the user."""
-        self._client.tasks.start(self._commit_soon(offsets, callback))
+        task = self._client.tasks.start(self._commit_soon(offsets, callback))
+        self._commits.add(task)
+        task.add_done_callback(self._commits.discard)
 
     async def _commit_soon(
         self, offsets: Mapping[TopicPartition, GroupOffset], callback: CommitCallback | None
     ) -> None:
-        error: KafkaError | None = None
-        try:
-            await self.offsets.commit(offsets, timeout_ms=None)
-        except KafkaError as raised:
-            error = raised
+        error = await self.offsets.commit_once(offsets)
         if callback is not None:
             self._completed.append(lambda: callback(offsets, error))
             self._arrived.set()
 
+    async def _finish_commits(self, timeout_ms: float) -> None:
+        """Wait for the commits in the background, and run their callbacks."""
+        if self._commits:
+            with suppress(TimeoutError):
+                await self._client.runtime.run_with_timeout(
+                    timeout_ms, asyncio.wait(self._commits), timeout_error=TimeoutError
+                )
+        while self._completed:
+            await _result(self._completed.pop(0)())
+
     # Internals.
 
     async def _run_rebalance(self) -> None:
+        self.ensure_no_rebalance()
+        self._is_rebalancing = True
+        try:
+            await self._complete_rebalance()
+        finally:
+            self._is_rebalancing = False
+
+    async def _complete_rebalance(self) -> None:
         assert self._member is not None, "a rebalance has a member"
         member, rebalance = self._member, self._member.due[0]
         if rebalance.kind is RebalanceKind.ASSIGNED:

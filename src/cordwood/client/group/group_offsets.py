@@ -1,8 +1,9 @@
 """Commits and lookups of a group's offsets (Java: `CommitRequestManager`).
 
 A request is retried until the timeout of its call: while the coordinator loads, moves or is
-unavailable, and after STALE_MEMBER_EPOCH with the present epoch. A commit of a member that the
-group has given up fails, because another member may own the partitions.
+unavailable, and after STALE_MEMBER_EPOCH with the present epoch. A commit in the background is not
+retried, because a later one may have succeeded in between. A commit of a member that the group has
+given up fails, because another member may own the partitions. An empty group would accept it.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -65,33 +66,53 @@ class GroupOffsets:
         self._instance_id = instance_id
         self._identity = identity
         self._has_epochs = has_epochs
+        #: Whether the consumer needs a membership to commit.
+        self.is_subscribed: Callable[[], bool] = lambda: False
 
     async def commit(
         self, offsets: Mapping[TopicPartition, GroupOffset], *, timeout_ms: float | None
     ) -> None:
         """Commit offsets; the error names the partition, the group and the member."""
-        if not offsets:
-            return
-
-        async def attempt() -> None:
-            await self._know_topics(offsets)
-            identity, cluster = self._identity(), self._client.cluster
-            request = commit_request(
-                self._group_id,
-                offsets,
-                identity=identity,
-                instance_id=self._instance_id if identity.epoch >= 0 else None,
-                cluster=cluster,
-            )
-            response = await self._coordinator.send(request, OffsetCommitResponse)
-            for partition, code in commit_errors(response, cluster):
-                self._ensure_success(code, identity, partition)
-
         await self._client.retry_until_timeout(
-            partial(self._retry_stale, attempt),
+            partial(self._retry_stale, partial(self._commit, offsets)),
             timeout_ms=timeout_ms,
             subject=f"commit of group {self._group_id!r}",
         )
+
+    async def commit_once(self, offsets: Mapping[TopicPartition, GroupOffset]) -> KafkaError | None:
+        """Commit offsets without a retry; return the error if it fails."""
+
+        async def attempt() -> KafkaError | None:
+            try:
+                await self._commit(offsets)
+            except KafkaError as error:
+                return error
+            return None
+
+        try:
+            return await self._client.retry_until_timeout(
+                attempt, subject=f"commit of group {self._group_id!r}"
+            )
+        except KafkaError as error:
+            return error
+
+    async def _commit(self, offsets: Mapping[TopicPartition, GroupOffset]) -> None:
+        if not offsets:
+            return
+        await self._know_topics(offsets)
+        identity, cluster = self._identity(), self._client.cluster
+        if self.is_subscribed() and identity.epoch < 0:
+            self._ensure_success(UnknownMemberIdError.code, identity)
+        request = commit_request(
+            self._group_id,
+            offsets,
+            identity=identity,
+            instance_id=self._instance_id if identity.epoch >= 0 else None,
+            cluster=cluster,
+        )
+        response = await self._coordinator.send(request, OffsetCommitResponse)
+        for partition, code in commit_errors(response, cluster):
+            self._ensure_success(code, identity, partition)
 
     async def committed(
         self,

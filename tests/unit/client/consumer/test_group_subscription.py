@@ -131,6 +131,62 @@ def test_error_of_a_callback_is_raised_and_the_rebalance_is_complete() -> None:
     run(scene())
 
 
+def test_callback_cannot_poll_unsubscribe_or_close() -> None:
+    async def scene() -> None:
+        async with coordinator(t=1) as fake, member(fake) as reader:
+            rejected: list[object] = []
+
+            async def assigned(_: object) -> None:
+                for call in (reader.poll, reader.unsubscribe, reader.close, reader.leave):
+                    with pytest.raises(InvalidRequestError, match="cannot poll, unsubscribe or"):
+                        await call()
+                    rejected.append(call)
+
+            fake.append("t", batch(b"a"))
+            reader.subscribe(["t"], on_assigned=assigned)
+            assert await values(reader, 1) == [b"a"]
+            assert len(rejected) == 4
+
+    run(scene())
+
+
+def test_close_ends_the_poll_of_another_task() -> None:
+    async def scene() -> None:
+        revoked: list[object] = []
+
+        async def note(partitions: object) -> None:
+            await asyncio.sleep(0)
+            revoked.append(partitions)
+
+        async with coordinator(t=1) as fake, member(fake) as reader:
+            fake.append("t", batch(b"a"))
+            reader.subscribe(["t"], on_revoked=note)
+            await values(reader, 1)
+            polled, closed = await asyncio.gather(
+                reader.poll(LONG_MS), reader.close(), return_exceptions=True
+            )
+            assert (type(polled), closed, revoked) == (InvalidRequestError, None, [[T0]])
+
+    run(scene())
+
+
+def test_close_completes_the_commits_in_the_background() -> None:
+    both = (OffsetCommitRequest, LeaveGroupRequest)
+
+    async def scene() -> None:
+        results: list[object] = []
+        async with coordinator(t=1) as fake:
+            async with member(fake) as reader:
+                fake.append("t", batch(b"a"))
+                reader.subscribe(["t"])
+                await values(reader, 1)
+                reader.commit_async({T0: 1}, callback=lambda _, error: results.append(error))
+            assert (results, fake.committed[T0][0]) == ([None], 1)
+            assert [type(each) for each in fake.asked if isinstance(each, both)] == list(both)
+
+    run(scene())
+
+
 def test_final_error_is_raised_by_each_poll_and_names_the_remedy() -> None:
     async def scene() -> None:
         async with coordinator(t=1) as fake, member(fake, group_protocol="consumer") as reader:

@@ -30,13 +30,18 @@ PLACES = {T0: GroupOffset(5, "note")}
 
 @asynccontextmanager
 async def offsets(
-    fake: FakeCoordinator, identity: Callable[[], MemberIdentity] = MemberIdentity
+    fake: FakeCoordinator,
+    identity: Callable[[], MemberIdentity] = MemberIdentity,
+    *,
+    is_subscribed: bool = False,
 ) -> AsyncIterator[GroupOffsets]:
     async with routed(fake.address) as client:
         group = GroupCoordinator(client, "g")
-        yield GroupOffsets(
+        made = GroupOffsets(
             client, group, group_id="g", instance_id="i", identity=identity, has_epochs=True
         )
+        made.is_subscribed = lambda: is_subscribed
+        yield made
         group.disconnect()
 
 
@@ -124,6 +129,32 @@ def test_commit_ends_at_its_timeout() -> None:
                 fake.script(OffsetCommitRequest, partial(fake.commit, error_code=16))
             with pytest.raises(NotCoordinatorError):
                 await group.commit(PLACES, timeout_ms=100)
+
+    run(scene())
+
+
+def test_commit_without_a_retry_returns_its_error() -> None:
+    """A retry could overwrite a later commit."""
+
+    async def scene() -> None:
+        async with coordinator(t=2) as fake, offsets(fake) as group:
+            fake.script(OffsetCommitRequest, partial(fake.commit, error_code=16))
+            assert isinstance(await group.commit_once(PLACES), NotCoordinatorError)
+            assert fake.committed == {}
+            assert await group.commit_once(PLACES) is None
+            assert fake.committed["t", 0] == (5, "note")
+
+    run(scene())
+
+
+def test_subscribed_consumer_outside_of_its_group_cannot_commit() -> None:
+    """An empty group would accept the commit, and lose a later one of another member."""
+
+    async def scene() -> None:
+        async with coordinator(t=2) as fake, offsets(fake, is_subscribed=True) as group:
+            with pytest.raises(UnknownMemberIdError, match=r"group 'g'.*max_poll_interval_ms"):
+                await group.commit(PLACES, timeout_ms=LONG_MS)
+            assert fake.committed == {}
 
     run(scene())
 
