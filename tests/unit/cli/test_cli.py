@@ -56,6 +56,24 @@ def test_help_imports_no_heavy_module(arguments: list[str]) -> None:
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    "command", (["log", "dump", "--files"], ["log", "verify"], ["log", "stat"])
+)
+def test_command_on_a_log_does_not_load_numpy(command: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "t-0" / "00000000000000000000.log"
+    path.parent.mkdir()
+    path.write_bytes(batch(0))
+    heavy = ("numpy", "pyarrow", "asyncio")
+    code = HELP.format(arguments=[*command, str(path)], heavy=heavy)
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+    )
+
+    assert done.stderr.strip() == "[]"
+    assert done.stdout
+
+
 def test_closed_pipe_does_not_change_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / "00000000000000000000.log").write_bytes(harmed(batch(0), 70))

@@ -36,6 +36,7 @@ _V2: Final = Struct(">q4xi1xIhiqqqhii")
 _TIMESTAMP: Final = Struct(">q")
 _MESSAGE_HEADERS: Final = (18, 26)
 _MAGIC_AT: Final = 16
+_CODEC_NAMES: Final = {int(codec): codec.kafka_name.encode() for codec in Codec}
 
 
 class DumpedBatch(NamedTuple):
@@ -150,7 +151,7 @@ def batch_line(batch: DumpedBatch) -> tuple[bytes, bool]:
     """
     opening = b"offset: %d" % batch.base_offset if batch.is_old else _v2_opening(batch)
     codec = batch.attributes & CODEC_BITS
-    if codec > max(Codec):
+    if codec not in _CODEC_NAMES:
         return opening, False
     is_valid = batch.is_valid()
     line = b"%s position: %d %s: %d size: %d magic: %d compresscodec: %s crc: %d isvalid: %s\n" % (
@@ -160,7 +161,7 @@ def batch_line(batch: DumpedBatch) -> tuple[bytes, bool]:
         batch.max_timestamp,
         batch.size,
         batch.magic,
-        Codec(codec).kafka_name.encode(),
+        _CODEC_NAMES[codec],
         batch.crc,
         _bool(is_valid),
     )

@@ -9,7 +9,6 @@ from cordwood.core.errors import DamagedFileError, InvalidRecordError, SettingEr
 from cordwood.core.java_text import utf8_as_java
 from cordwood.core.ports import Files
 from cordwood.records.decoder import Decoder, Selection
-from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.records.record_checks import Inspector, PlainInspector
 from cordwood.records.record_lines import LineWriter, PlainLineWriter
 from cordwood.workbench.dump.coordinator_record_parser import (
@@ -111,14 +110,17 @@ class DumpedFile(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class DumpRun:
-    """A dump in progress: files, options, kernels, and the findings so far."""
+    """A dump in progress: files, options, kernels, and the findings so far.
+
+    Only a dump of columns has a decoder; by default it is the plain one.
+    """
 
     files: Files
     options: DumpOptions
     on_bytes: OnBytes = ignore_bytes
     writer: LineWriter = field(default_factory=PlainLineWriter)
     inspector: Inspector = field(default_factory=PlainInspector)
-    decoder: Decoder = field(default_factory=PlainDecoder)
+    decoder: Decoder | None = None
     findings: DumpFindings = field(default_factory=DumpFindings)
 
 

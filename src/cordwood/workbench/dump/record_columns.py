@@ -15,6 +15,7 @@ from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import CordwoodError
 from cordwood.records.columns import read_columns, schema
 from cordwood.records.decoder import ReadRequest, Selection
+from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.workbench.dump.batch_lines import batch_ranges
 from cordwood.workbench.dump.dump_options import (
     DumpedFile,
@@ -76,6 +77,7 @@ def dump_columns(
 
 def _pieces(run: DumpRun, file: DumpedFile) -> Iterator[pa.RecordBatch | OutputText]:
     """Yield the records of a file in batches, and a message about trailing bytes."""
+    decoder = run.decoder or PlainDecoder()
     request = ReadRequest(selection=run.options.selection or _EVERYTHING, limit=INT32_MAX)
     opened = run.files.open(file.path)
     try:
@@ -83,7 +85,7 @@ def _pieces(run: DumpRun, file: DumpedFile) -> Iterator[pa.RecordBatch | OutputT
         end = 0
         for data in batch_ranges(window):
             end += len(data)
-            yield from read_columns(data, run.decoder, request=request)
+            yield from read_columns(data, decoder, request=request)
         if end < window.end and not run.options.is_cut:
             run.findings.is_damaged = True
             yield to_stderr(trailing_bytes_text(window.end - end, file))
