@@ -11,7 +11,7 @@ from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.authorized_operations import OF_GROUP
-from cordwood.core.errors import KafkaError, UnsupportedVersionError
+from cordwood.core.errors import InvalidGroupIdError, KafkaError, UnsupportedVersionError
 from cordwood.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -74,6 +74,8 @@ async def _described(
     client = client_of(context)
     try:
         _ensure_enabled(broker)
+        if not group_id:
+            raise InvalidGroupIdError
         response = await broker.coordinators.groups.call(
             group_id,
             lambda shard, ticket, now_ms: shard.consumer_group_describe(

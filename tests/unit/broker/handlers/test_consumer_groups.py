@@ -14,6 +14,7 @@ from cordwood.broker.loop_turns import TurnQueue
 from cordwood.coordination.groups.consumer.event_weight import LIGHT
 from cordwood.coordination.outcome import Outcome
 from cordwood.coordination.runtime.long_events import LongEvents
+from cordwood.core.errors import InvalidGroupIdError
 from cordwood.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     DescribedGroup,
@@ -195,6 +196,16 @@ def test_group_that_is_named_twice_is_described_once() -> None:
             return [each.group_id for each in answer.groups]
 
     assert run(scene()) == ["g", "h"]
+
+
+def test_empty_group_id_is_invalid_in_a_description() -> None:
+    async def scene() -> DescribedGroup:
+        async with coordinating() as harness:
+            await locate(harness)
+            return await described(harness, "")
+
+    found = run(scene())
+    assert (found.error_code, found.error_message) == (InvalidGroupIdError.code, None)
 
 
 def test_heartbeat_with_many_names_is_a_long_event(monkeypatch: pytest.MonkeyPatch) -> None:
