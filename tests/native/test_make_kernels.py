@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -177,6 +178,41 @@ def test_processor_without_levels_has_a_status_of_its_own(
 
     assert ended.value.code == UNKNOWN_PROCESSOR
     assert "sparc64" in capsys.readouterr().err
+
+
+OUTSIDE = """
+import sys
+from pathlib import Path
+from native.library_file import load_library
+load_library(Path(sys.argv[1])).KERNELS["{module}.loads"](bytes(1000), 1000)
+"""
+
+
+@needs_zig
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc has the library of the sanitizer")
+def test_sanitizer_ends_a_process_that_reads_outside_of_an_array(tmp_path: Path) -> None:
+    library = tmp_path / "_machine.abi3.so"
+    command = [sys.executable, "-m", "native.make_kernels", str(library), "--modules", SAMPLES]
+    subprocess.run([*command, "--sanitize"], cwd=fingerprint.ROOT, check=True)
+    found = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], text=True).strip()
+    environment = os.environ | {
+        "LD_PRELOAD": found,
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "PYTHONMALLOC": "malloc",
+    }
+
+    code = OUTSIDE.format(module=SAMPLES)
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(library)],
+        cwd=fingerprint.ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode != 0
+    assert "AddressSanitizer: heap-buffer-overflow" in ended.stderr
 
 
 @needs_zig
