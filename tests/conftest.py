@@ -43,7 +43,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-pytest_plugins = ("tests.spark_session",)
+pytest_plugins = ("tests.spark_session", "tests.emulated_python")
 
 #: The mark of each slow folder. The Makefile names the same folders and marks.
 FOLDERS = {
@@ -54,7 +54,7 @@ FOLDERS = {
     "spark": "spark",
     "benchmarks": "bench",
 }
-#: The first task may have to wait for the compilation of the kernels.
+#: The first task waits for the start of Spark and of its workers.
 SPARK_TIMEOUT_S = 300
 TIER = "tier"
 FIGURE = "figure"
