@@ -177,7 +177,7 @@ class ConsumerMembership:  # tidy: allow[class-lines] one state machine, each ev
         self._in_flight = None
         self._backoff.reset()
         if self.state is _S.LEAVING:
-            self._end()
+            self._answered_while_leaving(epoch=response.member_epoch)
         elif self.state in _IN_GROUP:
             self.epoch = response.member_epoch
             is_due = self._heartbeat_ms is not None  # such as a changed subscription
@@ -200,7 +200,7 @@ class ConsumerMembership:  # tidy: allow[class-lines] one state machine, each ev
             return
         self._in_flight, self._sent = None, SentFields()
         if self.state is _S.LEAVING:
-            self._end()
+            self._answered_while_leaving(epoch=self.epoch)
         elif self.state not in _IN_GROUP:
             return
         elif isinstance(error, (FencedMemberEpochError, UnknownMemberIdError)):
@@ -352,6 +352,16 @@ class ConsumerMembership:  # tidy: allow[class-lines] one state machine, each ev
             instance_id=self._config.instance_id,
         )
         self._effects.append(SendRequest(self._in_flight))
+
+    def _answered_while_leaving(self, *, epoch: int) -> None:
+        """Handle the answer to the leave, or to an earlier heartbeat.
+
+        After an earlier one the member still commits, and then leaves.
+        """
+        if self.epoch < 0:
+            self._end()
+        else:
+            self.epoch = epoch
 
     def _end(self) -> None:
         self.state, self.epoch = _S.ENDED, JOIN_EPOCH

@@ -1,5 +1,7 @@
 """Branches of the KIP-848 membership that no transcript has."""
 
+import pytest
+
 from cordwood.client.group.consumer_membership import ConsumerMembership, ConsumerMemberState
 from cordwood.client.group.heartbeat_fields import PartitionOfId, by_topic_id
 from cordwood.client.group.membership import (
@@ -126,6 +128,33 @@ def test_static_member_leaves_for_good_on_request() -> None:
 
     membership.leave(0, is_leaving_group=True)
 
+    assert sent(membership).member_epoch == -1
+
+
+@pytest.mark.parametrize("is_error", (False, True))
+def test_answer_to_a_heartbeat_does_not_end_a_membership_that_still_commits(
+    *, is_error: bool
+) -> None:
+    membership = made()
+    membership.on_topic_names({T: "t"}, 0)
+    assign(membership, T)
+    membership.take_effects()
+    membership.on_rebalanced(0)
+    membership.on_time(0)
+    heartbeat = sent(membership)
+    membership.leave(0, is_leaving_group=None)
+
+    if is_error:
+        membership.on_error(heartbeat, FencedMemberEpochError("fenced"), now_ms=0)
+    else:
+        answer = ConsumerGroupHeartbeatResponse(
+            error_code=0, member_epoch=3, heartbeat_interval_ms=5_000
+        )
+        membership.on_response(heartbeat, answer, now_ms=0)
+
+    assert membership.identity == ("m", 2 if is_error else 3)
+    membership.take_effects()
+    membership.on_rebalanced(0)
     assert sent(membership).member_epoch == -1
 
 
