@@ -101,8 +101,6 @@ class StateDigest:
     def _add_ends(self, run: SegmentBatchRun) -> None:
         """Add the markers of a run behind the range that end one of its transactions."""
         found = self.scanner.scan(run.data, ScanBounds(self.end, INT64_MAX, NO_OFFSET))
-        if self._open.isdisjoint(found.ended):
-            return
         for marker in ended_transactions(found.markers):
             if marker.producer_id in self._open:
                 self._open.discard(marker.producer_id)

@@ -99,6 +99,17 @@ def test_markers_behind_the_range_count_once_if_they_end_its_transactions() -> N
 
 
 @pytest.mark.parametrize("readers", (PLAIN_READERS, KERNELS), ids=("plain", "kernels"))
+def test_first_marker_behind_the_range_counts_if_its_producer_goes_on(
+    readers: RecordReaders,
+) -> None:
+    next_one = sent(8, "g1", producer=8)
+
+    found = digest(LOG + END + next_one, readers=readers)
+
+    assert found.states_sha256 == plain_digest()
+
+
+@pytest.mark.parametrize("readers", (PLAIN_READERS, KERNELS), ids=("plain", "kernels"))
 def test_transactions_end_in_any_later_run_behind_the_range(readers: RecordReaders) -> None:
     many = b"".join(sent(at, "z" * 9000 + "1", producer=9) for at in range(8, 140))
     between = many + marker(140, producer=9, is_commit=True)
