@@ -11,6 +11,7 @@ lookup starts at the beginning of the segment.
 
 from cordwood.core.errors import CorruptMessageError
 from cordwood.core.ports import SegmentSource
+from cordwood.storage.files.file_names import SWAP
 from cordwood.storage.files.header_scan import Pread, find_batch
 from cordwood.storage.reader.segment_listing import SegmentChangedError
 from cordwood.storage.segment.abstract_index import IndexEntries, InMemoryEntries, count_used
@@ -41,15 +42,21 @@ class SourceEntries:
 
 
 def open_entries(source: SegmentSource, name: str, *, entry_size: int) -> IndexEntries:
-    """Return the entries of a file; none if the file does not exist."""
-    try:
-        size = source.stat(name).size
-        entries = SourceEntries(source, name, entry_size=entry_size, size=size)
-        if entries.count > 1 and not any(entries.read(entries.count - 1, 1)):
-            entries.count = count_used(entries, entry_size)
-    except FileNotFoundError:
-        return InMemoryEntries(b"", entry_size, path=f"{source.path}/{name}")
-    return entries
+    """Return the entries of a file; none if the file does not exist.
+
+    A broker that completes a swap renames the log first. If it is stopped then, the index still has
+    the suffix `.swap`.
+    """
+    for each in (name, f"{name}{SWAP}"):
+        try:
+            size = source.stat(each).size
+            entries = SourceEntries(source, each, entry_size=entry_size, size=size)
+            if entries.count > 1 and not any(entries.read(entries.count - 1, 1)):
+                entries.count = count_used(entries, entry_size)
+        except FileNotFoundError:
+            continue
+        return entries
+    return InMemoryEntries(b"", entry_size, path=f"{source.path}/{name}")
 
 
 class CheckedOffsetIndex(OffsetIndex):

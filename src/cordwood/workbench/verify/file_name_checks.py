@@ -1,6 +1,7 @@
 """Checks of the file names in a partition's directory.
 
-    damage     the extension of a segment file, but no base offset in front of it
+    damage     the extension of a segment file, but no base offset in front of it; `.swap` indexes
+               without their log
     leftover   a suffix of a deleted or temporary file, or an index without a log
     pending    a `.swap` file: a broker puts it in place of segments at startup
     unknown    all other names; brokers ignore such files
@@ -9,14 +10,17 @@
 Only damage needs action; the others are notes.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.core.types import Offset
 from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS
 from cordwood.storage.checkpoints.partition_metadata_file import PARTITION_METADATA
 from cordwood.storage.files.file_names import (
+    CLEANED,
+    DELETED,
     INDEX,
     LOG,
     SNAPSHOT,
@@ -27,10 +31,11 @@ from cordwood.storage.files.file_names import (
     parse_segment_name,
     segment_name,
 )
-from cordwood.workbench.verify.findings import VerifyFinding, damage, first_names, note
+from cordwood.workbench.verify.findings import LOST, VerifyFinding, damage, first_names, note
 
 _KNOWN: Final = frozenset({LEADER_EPOCHS, PARTITION_METADATA})
 _ENDINGS: Final = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT)
+_INDEXES: Final = frozenset({INDEX, TIME_INDEX, TXN_INDEX})
 
 
 def check_names(
@@ -64,16 +69,57 @@ def check_names(
         if found:
             remedy = f"nothing to do: the broker {then}"
             yield note(path, f"{cause}: {first_names(found)}", remedy=remedy)
+    yield from _lost_swaps(path, names)
     unindexed = _find_unindexed(names, bases)
     if unindexed:
         cause = f"segments without an offset index: {first_names(unindexed)}"
         yield note(path, cause, remedy="nothing to do: it is rebuilt when the log is next opened")
 
 
-def find_orphans(names: Iterable[str], bases: AbstractSet[int]) -> set[int]:
-    """Return the base offsets that have other files but no log."""
-    parsed = (name for name in map(parse_segment_name, names) if name is not None)
-    return {each.base_offset for each in parsed if not each.suffix and _is_orphan(each, bases)}
+def _lost_swaps(path: str, names: Collection[str]) -> Iterator[VerifyFinding]:
+    for base in sorted(_SegmentNames(names).lost_swaps()):
+        yield damage(
+            f"{path}/{segment_name(Offset(base), LOG, suffix=SWAP)}",
+            "the log of a segment that replaces others is missing: only its indexes are there",
+            remedy=LOST,
+        )
+
+
+def find_orphans(names: Collection[str]) -> set[int]:
+    """Return the base offsets of segments that have lost their log, as an index of them is left.
+
+    A replacement or a deletion renames the log of a segment first. So indexes next to a `.deleted`
+    log are none, nor are those that a pending `.swap` replaces. It removes snapshots last: they may
+    be left of any segment.
+    """
+    found = _SegmentNames(names)
+    replaced_from = min(found.swaps(), default=INT64_MAX)
+    lost = found.bases(_INDEXES, "") - found.bases((LOG,), "", SWAP, DELETED)
+    return {base for base in lost if base < replaced_from} | found.lost_swaps()
+
+
+class _SegmentNames:
+    """The names of a directory that are those of segment files."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._parsed = [name for name in map(parse_segment_name, names) if name is not None]
+
+    def bases(self, extensions: Collection[str], *suffixes: str) -> set[int]:
+        """Return the base offsets of the files with these extensions and suffixes."""
+        return {
+            each.base_offset
+            for each in self._parsed
+            if each.extension in extensions and each.suffix in suffixes
+        }
+
+    def swaps(self) -> set[int]:
+        """Return the base offsets of `.swap` files, without those of an incomplete set."""
+        unfinished = min(self.bases(_ENDINGS, CLEANED), default=INT64_MAX)
+        return {base for base in self.bases(_ENDINGS, SWAP) if base < unfinished}
+
+    def lost_swaps(self) -> set[int]:
+        """Return the base offsets of `.swap` indexes whose log is there with no name."""
+        return self.swaps() - self.bases((LOG,), "", SWAP)
 
 
 def _is_orphan(name: SegmentName, bases: AbstractSet[int]) -> bool:

@@ -126,14 +126,14 @@ def _check(
     verifier = SegmentVerifier(source, order, producers, options=options, ends=ends)
     for place in places:
         verifier.verify(place)
-    producers.check_end(verifier.log_end, is_clean=ends.is_clean)
+    producers.check_end(verifier.log_end, is_clean=ends.is_clean and only is None)
     findings += verifier.findings + order.findings + producers.findings
     log_end = max(first, verifier.log_end)
     findings += order.classify(
         log_start=checkpoints.log_start,
         cleaned_to=cleaned_to if cleaned_to <= log_end else 0,
         cleanup=context.cleanup,
-        orphans=find_orphans(names, set(bases)),
+        orphans=find_orphans(names),
         last_batches=dict(producers.missing_last_batches(log_end)),
     )
     findings += _unreadable(unreadable)

@@ -35,6 +35,15 @@ def test_entries_are_none_without_a_file() -> None:
     assert entries.path == "/d/t-0/x.index"
 
 
+def test_entries_are_those_of_a_swap_that_has_renamed_only_its_log() -> None:
+    files = directory()
+    put(files, name(0, ".index.swap"), offset_entries(0, (4, 70)))
+
+    entries = open_entries(source(files), name(0, ".index"), entry_size=OFFSET_ENTRY_SIZE)
+
+    assert (entries.count, entries.path) == (1, f"/d/t-0/{name(0, '.index.swap')}")
+
+
 @pytest.mark.parametrize(
     ("data", "count"),
     (

@@ -1,5 +1,7 @@
 """File names in a partition's directory that do not belong to a log."""
 
+import pytest
+
 from cordwood.workbench.verify.file_name_checks import check_names, find_orphans
 from cordwood.workbench.verify.findings import Severity
 from tests.unit.storage.reader_samples import name
@@ -34,10 +36,41 @@ def test_swap_files_are_pending_and_not_leftovers() -> None:
     assert found.cause == f"files of an unfinished compaction or split: {name(0, '.log.swap')}"
 
 
-def test_orphans_are_bases_without_a_log() -> None:
+def test_orphans_are_bases_of_indexes_without_a_log() -> None:
     names = [*USUAL, name(5, ".index"), name(9, ".index.deleted"), "x"]
 
-    assert find_orphans(names, {0}) == {5, 7}
+    assert find_orphans(names) == {5}
+
+
+@pytest.mark.parametrize(
+    "names",
+    (
+        [name(5, ".log.deleted"), name(5, ".index")],
+        [name(5, ".log"), name(5, ".index"), name(0, ".log.swap"), name(0, ".index.swap")],
+        [name(5, ".index"), name(0, ".log.swap")],
+        [name(5, ".log"), name(5, ".index.swap")],
+        [name(5, ".log.swap"), name(5, ".index.cleaned")],
+        [name(5, ".index.swap"), name(5, ".timeindex.cleaned")],
+    ),
+    ids=(
+        *("deleted in part", "replaced", "replaced in part", "swapped in part", "renamed in part"),
+        "undone in part",
+    ),
+)
+def test_replacement_that_was_stopped_leaves_no_orphan(names: list[str]) -> None:
+    found = [*USUAL, *names]
+
+    assert find_orphans(found) == set()
+    assert {each.severity for each in check_names("/d", found, bases={0, 5})} <= {Severity.NOTE}
+
+
+def test_swap_index_without_a_log_is_damage() -> None:
+    names = [*USUAL, name(5, ".index.swap")]
+
+    _, found = check_names("/d", names, bases={0})
+
+    assert (found.severity, found.path) == (Severity.DAMAGE, f"/d/{name(5, '.log.swap')}")
+    assert find_orphans(names) == {5}
 
 
 def test_index_that_is_missing_is_a_note_but_of_the_last_segment() -> None:
