@@ -54,6 +54,12 @@ class OpenTransactions:
         """Yield each producer with the first offset of its transaction."""
         yield from self._firsts.items()
 
+    def visible(self, log_start: int) -> Iterator[tuple[int, int]]:
+        """Yield those that have data from the log start on."""
+        for producer_id, first_offset in self._firsts.items():
+            if self._lasts[producer_id] >= log_start:
+                yield producer_id, first_offset
+
     def __contains__(self, producer_id: int) -> bool:
         """Return whether a producer has an open transaction."""
         return producer_id in self._firsts

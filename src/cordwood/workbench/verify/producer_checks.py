@@ -21,6 +21,7 @@ from cordwood.records.batch_checks import CheckedBatch, CheckedBatches
 from cordwood.records.batch_header import read_header
 from cordwood.records.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
 from cordwood.records.sequence import increment_sequence
+from cordwood.storage.checkpoints.clean_shutdown_file import CLEAN_SHUTDOWN
 from cordwood.storage.files.file_names import SNAPSHOT
 from cordwood.storage.producers.producer_snapshot import decode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducedBatch, ProducerStateEntry
@@ -131,22 +132,26 @@ class ProducerCheck:
             self._check_last(path, state, offset)
 
     def check_end(self, log_end: int, *, is_clean: bool) -> None:
-        """Compare the snapshot of the log end, and the newest one after a clean stop.
+        """Compare the snapshot of the log end, which every clean stop leaves.
 
-        Brokers replay the log from its start on. So a transaction that is open in the newest
-        snapshot, and whose marker is below the log start, stays open.
+        Brokers replay the log from their newest snapshot on, and from the log start on if that is
+        later. After a clean stop without any snapshot Kafka replays nothing: it forgets open
+        transactions, and returns their records as committed.
         """
         self.check_snapshot(log_end)
-        newest = max((each for each in self._snapshots if each <= log_end), default=log_end)
-        for state in (is_clean and self._snapshots.get(newest)) or ():
-            ended_at = self._ended_at.get(state.producer_id, -1)
-            if state.has_transaction and newest <= ended_at < self._log_start:
-                self._add_transaction(
-                    self._path(newest),
-                    state.producer_id,
-                    expected=f"ended at {ended_at}, below the log start",
-                    found=state.transaction_first_offset,
+        if not is_clean or self._snapshots:
+            return
+        for producer_id, first_offset in self._open.visible(self._log_start):
+            self._findings.append(
+                damage(
+                    self._path(log_end),
+                    f"no snapshot has the open transaction of producer {producer_id}, and the "
+                    "broker has stopped in order: Kafka forgets it",
+                    remedy=f"remove {CLEAN_SHUTDOWN}: producers are then rebuilt from the log",
+                    first_offset=first_offset,
+                    end_offset=log_end,
                 )
+            )
 
     def add(self, swept: CheckedBatches, data: memoryview) -> None:
         """Add swept batches; `data` are their bytes."""

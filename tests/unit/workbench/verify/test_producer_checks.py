@@ -202,21 +202,41 @@ def test_open_transactions_are_read_from_the_snapshot_at_a_later_log_start() -> 
     assert (damages(files), notes(files)) == ([], [])
 
 
-@pytest.mark.parametrize("is_clean", (True, False))
-def test_transaction_that_ended_below_the_log_start_is_not_open_after_a_clean_stop(
-    *, is_clean: bool
-) -> None:
+def test_snapshot_below_the_log_start_may_be_the_newest() -> None:
     files = healthy()
     for each in files.list("/d/t-0"):
         if each.endswith(".snapshot") and each > name(17, ".snapshot"):
             files.remove(f"/d/t-0/{each}")
     files.create("/d/log-start-offset-checkpoint").append(b"0\n1\nt 0 90\n")
+    files.create("/d/.kafka_cleanshutdown")
+
+    assert damages(files) == []
+
+
+@pytest.mark.parametrize(
+    ("log_start", "is_clean", "is_damage"),
+    ((0, True, True), (2, True, True), (3, True, False), (0, False, False)),
+)
+def test_open_transaction_without_any_snapshot_is_damage_after_a_clean_stop(
+    log_start: int, *, is_clean: bool, is_damage: bool
+) -> None:
+    files = directory(log=bytes(produced(0, 3, is_transactional=True)) + bytes(produced(3, 1)))
+    files.create("/d/log-start-offset-checkpoint").append(b"0\n1\nt 0 %d\n" % log_start)
     if is_clean:
         files.create("/d/.kafka_cleanshutdown")
 
-    found = damages(files)
+    found = [cause for _, cause in damages(files) if "snapshot" in cause]
 
-    assert found == [("17.snapshot", OPEN.format(each)) for each in (1, 2, 3) if is_clean]
+    assert [cause.partition(" of ")[0] for cause in found] == [
+        "no snapshot has the open transaction" for _ in range(is_damage)
+    ]
+
+
+def test_single_segment_is_verified_without_the_snapshots_of_others() -> None:
+    files = directory(log=bytes(produced(0, 3, is_transactional=True)))
+    files.create("/d/.kafka_cleanshutdown")
+
+    assert [each for _, each in damages(files, f"/d/t-0/{name(0)}") if "snapshot" in each] == []
 
 
 def test_idempotent_producers_are_held_against_snapshots() -> None:
