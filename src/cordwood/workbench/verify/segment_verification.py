@@ -32,6 +32,7 @@ from cordwood.workbench.verify.index_checks import (
 from cordwood.workbench.verify.offset_order_checks import OffsetOrderCheck
 from cordwood.workbench.verify.producer_checks import ProducerCheck
 from cordwood.workbench.verify.timestamp_checks import TimestampCheck
+from cordwood.workbench.verify.torn_batch import is_torn
 from cordwood.workbench.verify.transaction_index_checks import load_transaction_index
 
 _BLOCK: Final = 4096
@@ -140,6 +141,9 @@ class SegmentVerifier:
         order, timestamps = self._order, TimestampCheck(file.path)
         for part in walk_segment(file, self._options.checker.check):
             if isinstance(part, BrokenRange):
+                if self._is_torn_end(part, file, place):
+                    self._add_tail(part, file)
+                    break
                 self._add_broken(part, file, place, index_checks=index_checks)
                 continue
             swept = part.swept
@@ -164,9 +168,6 @@ class SegmentVerifier:
     ) -> None:
         """Add the finding for a range without a valid batch."""
         order, is_end = self._order, part.end == file.size
-        if is_end and place.is_last and _is_tail(part, file):
-            self._add_tail(part, file)
-            return
         behind = None if is_end else header_at(file, part.end)
         after = place.next_base if behind is None else behind.base_offset
         first = order.next_offset
@@ -181,6 +182,18 @@ class SegmentVerifier:
         order.break_off(None if behind is not None else after)
         for index_check in index_checks:
             index_check.skip(part.end, end)
+
+    def _is_torn_end(self, part: BrokenRange, file: SegmentLogFile, place: SegmentInLog) -> bool:
+        """Return whether the log ends in a write that was not completed."""
+        if not place.is_last:
+            return False
+        if part.end == file.size:
+            return _is_tail(part, file)
+        if part.header is None or part.header.base_offset < (self._order.next_offset or 0):
+            return False
+        return part.header.end > file.size and is_torn(
+            file.read(file.size - part.position, part.position), part.header
+        )
 
     def _add_tail(self, part: BrokenRange, file: SegmentLogFile) -> None:
         self.tail_bytes = file.size - part.position
