@@ -26,7 +26,7 @@ from tests.adversary.batch_bytes import RecordContent, Span
 from tests.adversary.log_cleaning import cleaned, segments_of
 from tests.adversary.log_history import OLD_CODECS, LogHistory
 from tests.adversary.log_layout import LaidOut, lay_out
-from tests.adversary.planned_batch import PlannedBatch
+from tests.adversary.planned_batch import PlannedBatch, PlannedSegment
 
 TOPIC, PARTITION = "orders", 3
 NAME = f"{TOPIC}-{PARTITION}"
@@ -157,12 +157,17 @@ def _directory_of(
         features.add("deleted records")
     if len(segments) > 1:
         features.add("several segments")
-    laid = lay_out(plan, segments)
-    log = RandomLog(seed, plan, laid.files, start=start, end=plan[-1].last_offset + 1)
-    log.cleaned_to, log.features = cleaned_to, frozenset(features)
+    log = RandomLog(seed, plan, start=start, cleaned_to=cleaned_to, features=frozenset(features))
+    fill(log, segments)
+    return log
+
+
+def fill(log: RandomLog, segments: list[PlannedSegment]) -> None:
+    """Set the files, the records and the batches of a log with these segments."""
+    laid = lay_out(log.plan, segments)
+    log.files, log.end = laid.files, log.plan[-1].last_offset + 1
     log.beside = _beside(log, segments[0].base_offset)
     _add_contents(log, laid)
-    return log
 
 
 def _add_contents(log: RandomLog, laid: LaidOut) -> None:

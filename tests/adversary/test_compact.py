@@ -17,7 +17,7 @@ from cordwood.workbench.verify.verify import verify
 from tests.adversary.compact_oracle import committed_of, compacted, order_of, survivors
 from tests.adversary.random_logs import FEATURES, random_log
 from tests.adversary.verify_oracle import SOURCE, placed
-from tests.adversary.witness_damages import Directory
+from tests.adversary.witness_damages import directory_of
 from tests.unit.workbench.compact_samples import PLAIN_READERS
 
 SOAK = os.environ.get("CORDWOOD_SOAK") == "1"
@@ -35,7 +35,7 @@ ORDERS = frozenset(
 def fault(seed: int, counts: Counter[str], how: Verify) -> str:
     """Compact the log of a seed; return what is wrong with the result, "" if nothing is."""
     log = random_log(seed)
-    files, order = placed(Directory(log.files, log.beside)), order_of(log, how)
+    files, order = placed(directory_of(log)), order_of(log, how)
     counts.update((*log.features, *words_of(order)))
     done = compacted(files, order)
     expected = survivors(log, done.report.end if done.report.certificate else 0)

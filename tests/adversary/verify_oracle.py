@@ -6,6 +6,7 @@ levels, lookups by time, entries of transaction indexes and epochs are those of 
 
 import struct
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -20,16 +21,18 @@ from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from cordwood.workbench.verify.findings import Verification
 from cordwood.workbench.verify.verify import verify
 from tests.adversary.random_logs import NAME, RandomLog
-from tests.adversary.witness_damages import Directory
+from tests.adversary.witness_damages import Directory, directory_of
 
 SOURCE = f"/source/{NAME}"
 COLUMNS = ("offset", "timestamp", "key", "value")
+_EPOCHS = "leader-epoch-checkpoint"
 
 
 class Meaning(NamedTuple):
     """The rows of both isolation levels, answers by time, epochs by batch; an error instead.
 
     `aborts` and `lost_lookups` are what brokers find, and do not find, by their indexes.
+    `open_transactions` are those of a broker after its next start.
     """
 
     uncommitted: object = None
@@ -38,28 +41,46 @@ class Meaning(NamedTuple):
     epochs: object = None
     aborts: object = None
     lost_lookups: object = None
+    open_transactions: object = None
     error: str = ""
 
 
 def placed(directory: Directory) -> MemoryFiles:
     """Return a file system with the log directory `/source`, and the partition in it."""
     files = MemoryFiles(VirtualClock())
-    for path, contents in (("/source", directory.beside), (SOURCE, directory.files)):
+    folders = {"/source": directory.beside, SOURCE: directory.files}
+    folders |= {f"/source/{name}": contents for name, contents in directory.also.items()}
+    for path, contents in folders.items():
         files.make_directory(path)
         for name, data in contents.items():
             files.create(f"{path}/{name}").append(data)
     return files
 
 
-def verified(directory: Directory, log: RandomLog) -> Verification:
-    """Verify a directory, with the policy of the log's topic."""
+def verified(directory: Directory, policy: str) -> Verification:
+    """Verify a log directory, with the policy of the topic."""
     files = placed(directory)
-    settings = SettingsFinder(files, given={"cleanup.policy": log.policy})
+    settings = SettingsFinder(files, given={"cleanup.policy": policy})
     return verify(files, ["/source"], settings=settings)
 
 
-def meaning_of(directory: Directory) -> Meaning:
-    """Return what a directory means."""
+def mean_the_same(hurt: Directory, log: RandomLog) -> bool:
+    """Return whether a damaged directory means the same as the healthy one of a log.
+
+    A transaction of which retention has removed all data may be forgotten: then committed records
+    behind it are returned, which it held up.
+    """
+    found, healthy = meaning_of(hurt, log), meaning_of(directory_of(log), log)
+    rows, known = found.committed, healthy.committed
+    if isinstance(rows, list) and isinstance(known, list) and rows[: len(known)] == known:
+        states = {each.content.offset: each.state for each in log.records}
+        if all(states[each[0]] in {"plain", "committed"} for each in rows[len(known) :]):
+            found = found._replace(committed=known)
+    return found == healthy
+
+
+def meaning_of(directory: Directory, log: RandomLog) -> Meaning:
+    """Return what a directory means, a copy of that of a log or a damaged one."""
     files = placed(directory)
     try:
         return Meaning(
@@ -69,6 +90,7 @@ def meaning_of(directory: Directory) -> Meaning:
             _epochs(files, directory),
             _aborts(files, directory),
             _lost_lookups(directory),
+            _open_transactions(directory, log),
         )
     except CordwoodError as error:
         return Meaning(error=str(error))
@@ -116,6 +138,45 @@ def _lost_lookups(directory: Directory) -> list[int]:
     return found
 
 
+def _open_transactions(directory: Directory, log: RandomLog) -> list[tuple[int, str]]:
+    """Return the producers with an open transaction, after a start of a broker that has stopped.
+
+    A broker reads the newest snapshot above the log start, and all batches behind that or the log
+    start; without any snapshot it reads none. An open transaction whose data are below the log
+    start holds up no reader.
+    """
+    names = sorted(name for name in directory.files if name.endswith(".snapshot"))
+    if not names:
+        return []
+    newest = int(names[-1][:20])
+    known = _snapshot_transactions(directory.files[names[-1]]) if newest > log.start else ()
+    opened = {producer_id: first for producer_id, first in known if first >= 0}
+    transactional = {each.producer_id for each in log.plan if each.is_transactional}
+    for each in log.batches:
+        if each.producer_id not in transactional or each.last_offset < max(newest, log.start):
+            continue
+        if each.kind == "data":
+            opened.setdefault(each.producer_id, each.base_offset)
+        else:
+            opened.pop(each.producer_id, None)
+    found: list[tuple[int, str]] = []
+    for producer_id, first in opened.items():
+        own = [each for each in log.plan if each.producer_id == producer_id]
+        is_ended = any(each.kind != "data" and each.base_offset > first for each in own)
+        if is_ended:
+            found.append((producer_id, "has ended"))
+        elif any(each.last_offset >= log.start for each in own if each.base_offset >= first):
+            found.append((producer_id, "is open"))
+    return sorted(found)
+
+
+def _snapshot_transactions(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield each producer of a snapshot, and the first offset of its transaction."""
+    for at in range(10, len(data), 46):
+        producer_id, first = struct.unpack_from(">q30xq", data, at)
+        yield producer_id, first
+
+
 def _read(data: bytes, length: int, position: int) -> bytes:
     return data[position : position + length]
 
@@ -148,13 +209,23 @@ def _times(files: MemoryFiles) -> list[object]:
 
 
 def _epochs(files: MemoryFiles, directory: Directory) -> list[object]:
-    """Return the epoch of each batch by the checkpoint; the batch's own if it is in no entry."""
-    lines = directory.files["leader-epoch-checkpoint"].decode().splitlines()[2:]
+    """Return the epoch of each batch by the checkpoint, and the ends of epochs by brokers.
+
+    The epoch is the batch's own if it is in no entry. An epoch ends at the start of the next one:
+    followers and consumers truncate to that. If it is in a gap, it means the end of the batch
+    before; the start of the first epoch ends nothing.
+    """
+    lines = directory.files[_EPOCHS].decode().splitlines()[2:]
     entries = [tuple(map(int, line.split())) for line in lines]
     starts = [start for _, start in entries]
+    batches = [each.header for each in open_reader(files, SOURCE).batches()]
     found: list[object] = []
-    for each in open_reader(files, SOURCE).batches():
-        after = bisect_right(starts, each.header.base_offset)
-        own = each.header.partition_leader_epoch
+    for each in batches:
+        after = bisect_right(starts, each.base_offset)
+        own = each.partition_leader_epoch
         found.append(own if own < 0 or not after else entries[after - 1][0])
+    for epoch, start in entries[1:]:
+        before = [each for each in batches if each.base_offset < start]
+        is_inside = bool(before) and before[-1].last_offset >= start
+        found.append((epoch, len(before), start if is_inside else None))
     return found
