@@ -5,6 +5,7 @@
     mixed          v0, v1 and v2 in one log, with times that go back
     transactional  committed and aborted transactions, interleaved, over three segments
     one segment    the same in one segment, so that its index has several entries
+    open           the same, with a transaction that is open at a roll, and one at the end
     compacted      the same, cleaned below offset 24, and further segments after that
 
 The broker has stopped in order, so its checkpoints are next to the partition.
@@ -96,14 +97,17 @@ def mixed() -> HealthyLog:
     return _closed("mixed", place, log)
 
 
-def transactional(name: str = "transactional", *, rolled_at: Sequence[int] = (5, 10)) -> HealthyLog:
-    """Return a log of transactions: 7 aborts twice, 8 commits twice."""
+def transactional(
+    name: str = "transactional", *, rolled_at: Sequence[int] = (5, 10), is_open: bool = False
+) -> HealthyLog:
+    """Return a log of transactions: 7 aborts twice, 8 commits twice; then 7 may begin another."""
     place = LogHarness()
     log = place.open(SMALL)
     story: tuple[tuple[int, int | bool], ...] = (
         *((7, 3), (8, 2), (7, False), (0, 2), (8, True)),
         *((7, 2), (8, 3), (0, 1), (7, False), (8, True)),
         *((7, 2), (0, 2), (7, True), (8, 2), (8, False), (0, 1)),
+        *(((7, 2),) if is_open else ()),
     )
     at, sequences = 0, {7: 0, 8: 0}
     for number, (producer, step) in enumerate(story):
@@ -168,6 +172,7 @@ HEALTHY: Final[dict[str, Callable[[], HealthyLog]]] = {
     "mixed": mixed,
     "transactional": transactional,
     "one segment": partial(transactional, "one segment", rolled_at=()),
+    "open": partial(transactional, "open", rolled_at=(1, 5), is_open=True),
     "compacted": compacted,
 }
 

@@ -13,6 +13,8 @@ from tests.damage.kinds import (
     MIDDLE,
     SNAPSHOT,
     TIMEINDEX,
+    TXNINDEX,
+    Change,
     Kind,
     alone,
     batches_in_values,
@@ -59,6 +61,8 @@ from tests.damage.kinds import (
     wrong_records,
     zeroed_batch,
 )
+from tests.damage.leftovers import first_log, newest_snapshots_gone, pending
+from tests.unit.storage.log_samples import headers_of
 from tests.unit.workbench.metadata_samples import metadata_batch, topic
 
 
@@ -69,6 +73,7 @@ def kinds() -> Iterator[Kind]:
     yield from _transaction_kinds()
     yield from _fact_kinds()
     yield from _compacted_kinds()
+    yield from _stopped_cleaners()
     yield from _directory_kinds()
     yield from _oddities()
 
@@ -159,8 +164,10 @@ def _fact_kinds() -> Iterator[Kind]:
     yield Kind("snapshot: a false open transaction", v2, snapshot_field(38, b"\xff" * 8))
     yield Kind("snapshot gone", v2, removed(MIDDLE, SNAPSHOT))
     yield Kind("snapshot beyond the end", v2, snapshot_of_the_future)
+    yield Kind("all snapshots gone, clean stop", "open", newest_snapshots_gone(0))
     yield Kind("epoch begins too early", v2, epochs((0, 0), (1, 9), (2, 12)))
     yield Kind("epoch begins too late", v2, epochs((0, 0), (1, 12), (2, 18)))
+    yield Kind("epoch begins inside a batch", v2, epochs((0, 0), (1, 8), (2, 18)))
     yield Kind("first epoch begins too late", v2, epochs((0, 3), (1, 9), (2, 18)))
     yield Kind("latest epoch missing", v2, epochs((0, 0), (1, 9)))
     yield Kind("epoch beyond the end", v2, epochs((0, 0), (1, 9), (2, 18), (3, 99)))
@@ -185,6 +192,51 @@ def _compacted_kinds() -> Iterator[Kind]:
     yield Kind("segment gone above the cleaner's checkpoint", name, segment_gone(-3))
     yield Kind(too_high, name, checkpoint_from_elsewhere)
     yield Kind("cleaner's checkpoint beyond the end", name, beyond)
+
+
+def _stopped(*suffixes: str, change: Change | None = None) -> Change:
+    """Return what a stopped cleaner leaves of the first segment, by the suffix of each file."""
+    endings = (LOG, INDEX, TIMEINDEX, TXNINDEX)
+    each = suffixes if len(suffixes) == len(endings) else suffixes * len(endings)
+    return pending(*zip(endings, each, strict=True), change=change)
+
+
+def _stopped_cleaners() -> Iterator[Kind]:
+    name = "compacted"
+    wrong = (
+        ("bit of a .swap log, its source gone", _bit, ".swap"),
+        (".swap log cut between batches, its source gone", _cut, ".swap"),
+        (".swap log gone, its source too", _no_bytes, ".swap"),
+        ("bit of a .swap log, its source is there", _bit, "+.swap"),
+    )
+    for title, bytes_of, suffix in wrong:
+        yield Kind(title, name, _stopped(suffix, change=first_log(".swap", bytes_of)))
+    legal = (
+        (".cleaned segment, its source is there", _stopped("+.cleaned")),
+        (".swap log with a .cleaned index", _stopped("+.swap", *["+.cleaned"] * 3)),
+        (".swap segment, its source is there", _stopped("+.swap")),
+        (".swap segment, its source is gone", _stopped(".swap")),
+        (".swap indexes of a segment whose log has its name", _stopped("+", *[".swap"] * 3)),
+        (".swap time index of a segment", _stopped("+", "+", ".swap", ".swap")),
+        (".swap transaction index of a segment", _stopped("+", "+", "+", ".swap")),
+        (
+            "no cleaner's checkpoint behind a pass",
+            beside("cleaner-offset-checkpoint", checkpoint()),
+        ),
+    )
+    yield from (Kind(title, name, change, is_harmless=True) for title, change in legal)
+
+
+def _bit(data: bytes) -> bytes:
+    return data[:70] + bytes((data[70] ^ 4,)) + data[71:]
+
+
+def _cut(data: bytes) -> bytes:
+    return data[: [each.position for each in headers_of(data)][-1]]
+
+
+def _no_bytes(_: bytes) -> None:
+    """Remove the file."""
 
 
 def _directory_kinds() -> Iterator[Kind]:
@@ -220,6 +272,11 @@ def _oddities() -> Iterator[Kind]:
         ("a batch with LogAppendTime", v2, log_append_time),
         ("a batch that a cleaner has emptied", "compacted", emptied_by_a_cleaner),
         ("epoch file gone", v2, gone(EPOCHS)),
+        (
+            "newest snapshots gone, and a transaction of the oldest has ended below the log start",
+            "open",
+            newest_snapshots_gone(1, log_start=22),
+        ),
         ("epoch without records at the end", v2, epochs((0, 0), (1, 9), (2, 18), (3, 27))),
         ("copied without the log directory's files", v2, alone(nothing)),
         ("only the .log files, copied alone", v2, alone(only_logs)),
