@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from cordwood.core.errors import CordwoodError
 from cordwood.core.system import SystemFiles
@@ -27,7 +27,7 @@ from cordwood.spark.jobs.table_export.export_options import parse_export_options
 from cordwood.spark.jobs.tables.export_table import ExportTable, TableCommit
 from cordwood.spark.jobs.tables.table_ledger import TableState
 from tests.spark.hostile_log_steps import TOPICS, NamedStep
-from tests.spark.hostile_logs import ModelLog, write_logs
+from tests.spark.hostile_logs import ModelLog, ModelRecord, write_logs
 from tests.spark.hostile_table_steps import Covered, ModelState, TableHistory
 from tests.spark.hostile_tables import HostileTable, Row, Rows
 from tests.spark.kills import Killed
@@ -35,6 +35,9 @@ from tests.spark.kills import Killed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
+#: The committed records of each partition when the tasks of an export began.
+ReadRecords: TypeAlias = dict[TopicPartition, dict[int, ModelRecord]]
 
 #: The share of audits that compare contents too.
 DEEP: Final = 0.4
@@ -137,7 +140,7 @@ class History(TableHistory):
     ) -> None:
         """Run an export of topics, with a step before its tasks, or within its commit."""
         topics = topics or self.chance.choice((("a",), ("b",), TOPICS, TOPICS))
-        planned = self._plan(topics)
+        planned, read = self._plan(topics), ReadRecords()
         before, is_in_middle = {**self.state.covered}, False
 
         def between() -> None:
@@ -148,7 +151,7 @@ class History(TableHistory):
 
         places = (between, _nothing) if is_before_tasks else (_nothing, between)
         try:
-            self._run_export(topics, *places)
+            self._run_export(topics, read, *places)
         except CordwoodError as error:
             self._check_refused(planned, error, may_refuse=may_refuse or is_in_middle)
             return
@@ -156,11 +159,12 @@ class History(TableHistory):
             raise DefectError(f"must be refused: {planned.refusal}")
         if is_in_middle:
             self._check_continues(planned, before)
-        self._add(planned, topics)
+        self._add(planned, topics, read)
 
     def _run_export(
         self,
         topics: Sequence[str],
+        read: ReadRecords,
         before_tasks: Callable[[], object] = lambda: None,
         in_commit: Callable[[], object] = lambda: None,
     ) -> None:
@@ -180,6 +184,7 @@ class History(TableHistory):
         def work_after(*given: Any, **named: Any) -> list[object]:  # noqa: ANN401  # as `run_tasks`
             before_tasks()
             write_logs(self._logs_path, list(self.logs.values()))
+            read.update({each: log.committed() for each, log in self.logs.items()})
             return run_here(*given, **named)
 
         original = TableCommit.apply_to
@@ -204,7 +209,7 @@ class History(TableHistory):
         if planned.refusal is not None:
             return
         # A table restored to a state before its first export does not have that history.
-        if "cannot determine" in str(error) and (self.is_forgotten or not self.state.covered):
+        if "cannot determine" in str(error) and (self.state.is_forgotten or not self.state.covered):
             self.seen["refused: history unknown"] += 1
             return
         if not may_refuse:
@@ -260,14 +265,14 @@ class History(TableHistory):
             return f"{where} has lost offsets"
         return None
 
-    def _add(self, planned: Planned, topics: Sequence[str]) -> None:
+    def _add(self, planned: Planned, topics: Sequence[str], read: ReadRecords) -> None:
+        """Add the records that the tasks of an export have read; they may have expired since."""
         if not planned.ranges:
             return
         for each, (start, end) in planned.ranges.items():
-            log = self.logs[each]
             rows: Rows = Counter(
                 Row(*each, offset, record.value)
-                for offset, record in log.committed().items()
+                for offset, record in read[each].items()
                 if start <= offset < end
             )
             before = self.state.covered.get(each, Covered(start, start, 0, Counter()))
@@ -277,7 +282,7 @@ class History(TableHistory):
         for log in self.logs.values():
             if log.partition.topic in topics and log.is_mounted:
                 self.state.topic_ids[log.partition.topic] = log.topic_id
-        self.is_forgotten = False
+        self.state.is_forgotten = False
         self.keep_version()
 
     def _two_exports(self, *, is_before_tasks: bool) -> None:
@@ -298,9 +303,10 @@ class History(TableHistory):
     def _killed_export(self) -> None:
         topics = self.chance.choice((("a",), ("b",), TOPICS))
         planned, is_after = self._plan(topics), self.chance.random() < 0.5
+        read = ReadRecords()
         try:
             with self.table.killing(is_after=is_after):
-                self._run_export(topics)
+                self._run_export(topics, read)
         except CordwoodError as error:
             self._check_refused(planned, error, may_refuse=False)
         except Killed:
@@ -308,16 +314,11 @@ class History(TableHistory):
             table = _opened(self.table)
             with table.writing():
                 pass
-            if is_after and planned.refusal is None and self._has_grown(table):
-                self._add(planned, topics)
+            if is_after and planned.refusal is None and _has_grown(table, self.state):
+                self._add(planned, topics, read)
         else:
             if planned.ranges or planned.refusal is not None:
                 raise DefectError("an export that had to be killed has ended")
-
-    def _has_grown(self, table: ExportTable) -> bool:
-        state = table.state()
-        ends = {} if state is None else {at: each.end for at, each in state.exported.items()}
-        return ends != {at: each.end for at, each in self.state.covered.items()}
 
     # -- audits
 
@@ -343,15 +344,21 @@ class History(TableHistory):
                 found = audit_job.audit_table(cast("SparkSession", None), options)
         except CordwoodError as error:
             self.seen["audit refused"] += 1
-            if expected is None:
+            if expected is None and not self.state.is_forgotten:
                 raise DefectError(f"the audit must not be refused: {error}") from error
             return
-        if self.is_forgotten:
+        if self.state.is_forgotten:
             return
         kind = "deep audit" if is_deep else "audit"
         self.seen[f"{kind}: {'whole' if found.is_whole else 'faults'}"] += 1
         if found.is_whole != (expected is None):
             raise DefectError(f"audit: {found}, oracle: {expected}")
+
+
+def _has_grown(table: ExportTable, before: ModelState) -> bool:
+    state = table.state()
+    ends = {} if state is None else {at: each.end for at, each in state.exported.items()}
+    return ends != {at: each.end for at, each in before.covered.items()}
 
 
 def _nothing() -> None:

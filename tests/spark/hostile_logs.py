@@ -192,7 +192,8 @@ class ModelLog:
             return
         folder.mkdir(parents=True)
         data = b"".join(map(_encoded, self.batches))
-        first = self.batches[0].base if self.batches else self.start
+        # A cleaner keeps the base offset of the first segment.
+        first = min(self.start, self.batches[0].base) if self.batches else self.start
         (folder / name(first)).write_bytes(data)
         files = SystemFiles()
         write_partition_metadata(files, str(folder), topic_id=self.topic_id)

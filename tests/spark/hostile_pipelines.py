@@ -389,7 +389,7 @@ class PipelineHistory(TableHistory):
         self.state.rows = add(self.state.rows, rows)
         self.state.batch, self.state.offsets = number, json.dumps(self._ends[number])
         self.seen["rows added"] += len(rows)
-        self.is_forgotten = False
+        self.state.is_forgotten = False
         self.keep_version()
 
     def _check_refused(self, refusal: str | None, error: CordwoodError) -> None:
@@ -401,7 +401,7 @@ class PipelineHistory(TableHistory):
             if self.chance.random() < _ACCEPTED:
                 self._policy = Policy(may_lose=True, restarts=True)
                 self._options = self._stream_options()
-        elif self.is_forgotten and "cannot determine" in str(error):
+        elif self.state.is_forgotten and "cannot determine" in str(error):
             self.seen["refused: history unknown"] += 1
         else:
             raise DefectError(f"must not be refused: {error}") from error

@@ -26,7 +26,8 @@ class Covered(NamedTuple):
 class ModelState:
     """A version of a table: its rows, and what it has of exports or of a pipeline.
 
-    The newest batch of a pipeline has a number, and the offsets after it.
+    The newest batch of a pipeline has a number, and the offsets after it. `is_forgotten`: the
+    snapshots of its exports have expired.
     """
 
     rows: Rows = field(default_factory=Counter)
@@ -34,6 +35,7 @@ class ModelState:
     topic_ids: dict[str, Uuid] = field(default_factory=dict)
     batch: int = -1
     offsets: str | None = None
+    is_forgotten: bool = False
 
 
 class TableHistory(LogHistory):
@@ -47,7 +49,6 @@ class TableHistory(LogHistory):
         self.versions: dict[int, ModelState] = {}
         self.history: dict[int, ModelState] = {}
         self.files: dict[int, frozenset[str]] = {}
-        self.is_forgotten = False
 
     def table_steps(self) -> list[NamedStep]:
         steps: list[NamedStep] = [
@@ -103,7 +104,7 @@ class TableHistory(LogHistory):
         self.table.forget()
         self.versions.clear()
         if self.table.kind == "iceberg":
-            self.is_forgotten = True
+            self.state.is_forgotten = True
         self.change_rows(self.state.rows)
 
     def _go_back(self, *, by_time: bool = False) -> None:
