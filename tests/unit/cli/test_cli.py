@@ -1,5 +1,6 @@
 """Help is fast, and every command has an example."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -101,6 +102,20 @@ def test_help_has_an_example_and_exits_with_0(
 
     assert exited.value.code == 0
     assert "Example: cordwood log dump" in capsys.readouterr().out
+
+
+def test_command_collects_young_objects_less_often(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, *_ = gc.get_threshold()
+    monkeypatch.setattr("sys.argv", ["cordwood", "--version"])
+
+    with pytest.raises(SystemExit):
+        cli.main()
+
+    assert gc.isenabled()
+    assert gc.get_threshold()[0] > 10 * before
+    assert capsys.readouterr().out
 
 
 def test_package_runs_as_the_command() -> None:

@@ -1,5 +1,6 @@
 """Options of `cordwood serve` become settings; named options contradict `--set`."""
 
+import gc
 import subprocess
 import sys
 
@@ -29,6 +30,16 @@ def test_serve_passes_its_arguments_on(monkeypatch: pytest.MonkeyPatch) -> None:
     cli.main()
 
     assert calls == ["a.properties", ["node.id=3", "log.dirs=/d", "listeners=PLAINTEXT://h:1"]]
+
+
+def test_broker_starts_without_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[bool] = []
+    monkeypatch.setattr(serve_run, "serve", lambda *_, **__: calls.append(gc.isenabled()))
+    monkeypatch.setattr("sys.argv", ["cordwood", "serve"])
+
+    cli.main()
+
+    assert calls == [False]
 
 
 def test_altered_settings_are_left_out_by_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
