@@ -224,22 +224,23 @@ def _read_files(
     bases = sorted({each.base for each in found if each.base is not None and each.rank < 2})
     following: dict[int, int | None] = dict(zip(bases, [*bases[1:], None], strict=False))
     segments = {each.base: f"{source}/{each.name}" for each in found if each.rank == 1}
-    covered = range(0)
+    covered: list[range] = []
     epoch: LeaderEpoch | None = None
     for file in found:
         end = _following(file, bases, following)
-        if file.rank and file.base in covered and end is not None and end <= covered.stop:
+        swap = next((each for each in covered if file.rank and file.base in each), range(0))
+        if swap and end is not None and end <= swap.stop:
             continue
         path = f"{source}/{file.name}"
         epochs = epoch, _first_epoch(windows, segments.get(end))
         around = epochs if file.rank == 1 else (None, None)
         bounds = FileBounds(file.base, end, known.marks, around)
         chain = _read_chain(windows, path, bounds, known, checker=checker)
-        if file.rank and file.base in covered:
-            chain = _tail_of(chain, covered.stop)
+        if swap:
+            chain = _tail_of(chain, swap.stop)
         if file.rank == 0 and chain.batches and not chain.damages and file.base is not None:
-            first = min(file.base, covered.start) if covered else file.base
-            covered = range(first, max(covered.stop, chain.batches[-1].next_offset))
+            swap = range(file.base, chain.batches[-1].next_offset)
+            _add_covered(covered, swap, [base for base in segments if base is not None])
         cleaned_to = max(known.cleaned_to, cleaned_end(chain.batches))
         contents.files.append(file)
         is_foreign = path in contents.foreign
@@ -255,6 +256,19 @@ def _read_files(
         )
     contents.damages.sort(key=lambda each: each.first)
     return contents
+
+
+def _add_covered(covered: list[range], swap: range, segments: Sequence[int]) -> None:
+    """Add the offsets that a `.swap` file covers; they ascend.
+
+    Between two files of one replacement no segment begins, so they cover the offsets between them.
+    """
+    last = covered[-1] if covered else range(0)
+    at = bisect_left(segments, last.stop)
+    if covered and (at == len(segments) or segments[at] >= swap.start):
+        covered[-1] = range(last.start, max(last.stop, swap.stop))
+    else:
+        covered.append(swap)
 
 
 def _first_epoch(windows: SourceWindows, path: str | None) -> int | None:

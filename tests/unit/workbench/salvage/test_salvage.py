@@ -180,6 +180,25 @@ def test_swap_file_without_its_tail_does_not_replace_what_is_behind_it() -> None
     assert report.is_whole
 
 
+def test_swap_files_replace_no_segment_between_them() -> None:
+    contents = {f"{4 * at:020}.log": batch(4 * at) for at in range(3)}
+    swaps = {f"{name}.swap": contents[name] for name in (ZERO, EIGHT)}
+
+    report = salvage(ports(directory(contents | swaps)), SOURCE, out="/out")
+
+    assert (report.is_whole, report.batches) == (True, 3)
+
+
+def test_swap_files_of_one_replacement_cover_what_they_have_removed_between_them() -> None:
+    old = {ZERO: batch(0) + batch(4) + batch(8), f"{12:020}.log": batch(12)}
+    swaps = {f"{ZERO}.swap": cleaned_batch(0), f"{EIGHT}.swap": cleaned_batch(8)}
+
+    report = salvage(ports(directory(old | swaps)), SOURCE, out="/out")
+
+    assert (report.is_whole, report.batches) == (True, 3)
+    assert [each[:2] for each in report.gaps] == [(4, 7)]
+
+
 def test_records_that_the_batch_of_another_replica_lacks_are_lost() -> None:
     contents = {ZERO: broken(batch(0)), EIGHT: batch(8), "copy.log": cleaned_batch(0)}
 
