@@ -1,5 +1,6 @@
 """Damaged log files, and partition directories with them."""
 
+import struct
 from collections.abc import Callable, Sequence
 
 from cordwood.core.ports import Ports
@@ -43,10 +44,13 @@ def cleaned_batch(base_offset: int) -> bytes:
     return bytes(builder.build(last_offset=base_offset + 3))
 
 
-def marker(base_offset: int, *, is_commit: bool = True) -> bytes:
+def marker(base_offset: int, *, is_commit: bool = True, producer_id: int = 7) -> bytes:
     """Return the marker that commits or aborts a transaction."""
     fields = BatchFields(
-        base_offset=base_offset, partition_leader_epoch=0, producer_id=7, producer_epoch=0
+        base_offset=base_offset,
+        partition_leader_epoch=0,
+        producer_id=producer_id,
+        producer_epoch=0,
     )
     control = EndTransaction(is_commit=is_commit, coordinator_epoch=0)
     return bytes(control_batch(control, fields, timestamp=1000))
@@ -58,6 +62,16 @@ def harmed(data: bytes, *places: int, mask: int = 0x55) -> bytes:
     for at in places:
         out[at] ^= mask
     return bytes(out)
+
+
+def broken(data: bytes) -> bytes:
+    """Return a batch with damaged fields, of the right size and base offset."""
+    return data[:20] + b"\7" * 30 + data[50:]
+
+
+def entries(*aborted: tuple[int, int, int]) -> bytes:
+    """Return a transaction index: producer, first offset, offset of the marker."""
+    return b"".join(struct.pack(">hqqqq", 0, *each, each[2] + 1) for each in aborted)
 
 
 def headed(data: bytes) -> BatchHeader:

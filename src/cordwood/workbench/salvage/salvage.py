@@ -418,8 +418,10 @@ def _transaction_ends(
         if run.only is not None and run.only.trust < Trust.REBUILT
     )
     lost = LostRanges([*free, *taken], cleaned_to=max(cleaned_to, merged.runs[0].first))
-    if lost.first is None or not list(events):
+    if not list(events) or (lost.first is None and not losses.gaps):
         return TransactionEnds([], [], {}), events
+    if lost.first is None:
+        notes = []  # Without losses, an index that contradicts the log is left to verify.
     evidence = read_evidence(files, source, events=events, lost=lost, notes=notes)
     return find_ends(events, lost, evidence=evidence), events
 

@@ -10,6 +10,10 @@ offsets between the records and that marker are lost, another marker may be lost
                                  offset stays reported as lost unless the marker was certainly there
     open in a later snapshot     no marker was lost before that snapshot
     otherwise                    the records are doubtful: the end of their transaction is lost
+
+A cleaner removes no marker before the data of its transaction. So if the index has the transaction
+of an abort begin behind the data before it, the marker of these is lost, although a cleaner seems
+to explain the missing offsets between them.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,6 +24,7 @@ from cordwood.records.batch_builder import BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.workbench.salvage.batch_run import TransactionEvent
 from cordwood.workbench.salvage.transaction_evidence import (
+    UNKNOWN_END,
     LostRange,
     LostRanges,
     ProducerEvents,
@@ -27,7 +32,7 @@ from cordwood.workbench.salvage.transaction_evidence import (
 )
 
 END_IS_LOST: Final = "its transaction's end is lost"
-END_IS_DOUBTFUL: Final = "its transaction's end was found in a damaged range"
+END_IS_DOUBTFUL: Final = "the marker of its transaction is doubtful"
 
 
 class RebuiltMarker(NamedTuple):
@@ -137,6 +142,7 @@ class EndResolver:
         self, event: TransactionEvent, marker: TransactionEvent | None, end: _End | None
     ) -> None:
         """Add the marker of an end, or doubtful records."""
+        end = self._before_own_abort(event, marker, end)
         if end is not None and end.is_shown:
             if marker is not None and marker.is_doubtful and end.is_commit is not None:
                 self._doubt(event, END_IS_DOUBTFUL)
@@ -146,6 +152,28 @@ class EndResolver:
         self._doubt(event, END_IS_LOST)
         if marker is None:
             self._unended.setdefault(event.producer_id, event.first)
+
+    def _before_own_abort(
+        self, event: TransactionEvent, marker: TransactionEvent | None, end: _End | None
+    ) -> _End | None:
+        """Return the end of a transaction that another one follows, whose abort was rebuilt.
+
+        The marker that the log shows does not end it any longer, so it needs its own.
+        """
+        if end is None or not end.is_shown or end.is_commit is False:
+            return end
+        limit = UNKNOWN_END if marker is None else marker.first
+        aborts = [each.offset for each in self._own if event.last < each.offset < limit]
+        if not aborts:
+            return end
+        entry = self._evidence.aborted_with(event.producer_id, min(aborts))
+        start = min(aborts) if entry is None else entry.first_offset
+        places = self._lost.between(event.last + 1, start)
+        if not end.is_commit or not places:
+            return None
+        return _End(
+            is_commit=True, is_shown=False, places=places, why="no index has an abort of it"
+        )
 
     def _doubt(self, event: TransactionEvent, why: str) -> None:
         self._doubtful.append(DoubtfulRecords(event.first, event.last, why))
@@ -177,9 +205,10 @@ class EndResolver:
         limit = None if marker is None else marker.first
         shown = None if marker is None else marker.is_commit
         lost = self._lost.between(event.last + 1, limit)
-        if not lost:
-            return _End(shown, is_shown=True, places=[])
         evidence = self._evidence
+        if not lost:
+            is_other = marker is not None and self._is_other(event, marker)
+            return None if is_other else _End(shown, is_shown=True, places=[])
         entry = evidence.aborted_with(event.producer_id, event.first)
         if entry is not None:
             offset = entry.last_offset
@@ -197,6 +226,12 @@ class EndResolver:
             return _End(is_commit=True, is_shown=True, places=[]) if known else None
         start = max(event.last + 1, opened_to)
         return self._hidden_commit(event._replace(last=start - 1), marker, ended_by)
+
+    def _is_other(self, event: TransactionEvent, marker: TransactionEvent) -> bool:
+        """Return whether a marker aborts a transaction that the index has begin behind a batch."""
+        entry = self._evidence.aborted_with(event.producer_id, marker.first)
+        is_abort = marker.is_commit is False and entry is not None
+        return is_abort and entry is not None and entry.first_offset > event.last
 
     def _openings(self, event: TransactionEvent, limit: int | None) -> tuple[int, int | None]:
         """Return up to where snapshots have the transaction open, and the first that has it not."""

@@ -75,6 +75,10 @@ class LostRanges:
         """Return whether an offset is lost, or may have been removed by a cleaner or retention."""
         return offset < self._cleaned_to or self.has(offset)
 
+    def may_lack_between(self, first: int, end: int) -> bool:
+        """Return whether one of some offsets, which are in no batch, may have been a marker."""
+        return bool(self.between(first, end)) or first < min(end, self._cleaned_to)
+
 
 class ProducerEvents:
     """The transactional batches and markers of each producer in the new log, in order."""
@@ -257,7 +261,7 @@ def _is_open_before(entry: AbortedTxn, events: ProducerEvents, lost: LostRanges)
     if not before or before[-1].is_commit is not None:
         return False
     is_merged = before[-1].last >= entry.first_offset
-    return is_merged or not lost.between(before[-1].last + 1, entry.first_offset)
+    return is_merged or not lost.may_lack_between(before[-1].last + 1, entry.first_offset)
 
 
 def _open_transactions(

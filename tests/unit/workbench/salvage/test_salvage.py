@@ -1,6 +1,5 @@
 """A partition's directory is salvaged into another log directory."""
 
-import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from tests.unit.workbench.bad_disk import on_bad_disk
 from tests.unit.workbench.salvage_samples import (
     SOURCE,
     batch,
+    broken,
     cleaned_batch,
     directory,
     harmed,
@@ -428,76 +428,6 @@ def test_unreadable_page_costs_only_its_batches() -> None:
     assert report.notes == (
         f"{path}: 4,096 bytes that the disk cannot read, from position 4096 on",
     )
-
-
-def entries(*aborted: tuple[int, int, int]) -> bytes:
-    """Return a transaction index: producer, first offset, offset of the marker."""
-    return b"".join(struct.pack(">hqqqq", 0, *each, each[2] + 1) for each in aborted)
-
-
-def broken(data: bytes) -> bytes:
-    return data[:20] + b"\7" * 30 + data[50:]
-
-
-#: The marker of the first transaction is at 2; the second one is committed or aborted at 7.
-FIRST = transactional(0, 2)
-SECOND = batch(3, 2) + transactional(5, 2)
-
-
-def test_lost_abort_is_rebuilt_from_the_transaction_index() -> None:
-    log = FIRST + broken(marker(2, is_commit=False)) + SECOND + marker(7)
-    files = directory({ZERO: log, ZERO.replace("log", "txnindex"): entries((7, 0, 2))})
-
-    report = salvage(ports(files), SOURCE, out="/out")
-
-    assert (report.lost, report.doubtful) == ((), ())
-    assert [each[:3] for each in report.mended] == [
-        (2, 2, "abort marker of producer 7 rebuilt: the transaction index has it")
-    ]
-    assert read_whole(files, f"/out/t-0/{ZERO.replace('log', 'txnindex')}") == entries((7, 0, 2))
-
-
-def test_lost_commit_is_rebuilt_before_an_abort_of_the_index() -> None:
-    log = FIRST + broken(marker(2)) + SECOND + marker(7, is_commit=False)
-    files = directory({ZERO: log, ZERO.replace("log", "txnindex"): entries((7, 5, 7))})
-
-    report = salvage(ports(files), SOURCE, out="/out")
-
-    assert (report.lost, report.doubtful) == ((), ())
-    assert [each[:2] for each in report.mended] == [(2, 2)]
-    assert read_whole(files, f"/out/t-0/{ZERO.replace('log', 'txnindex')}") == entries((7, 5, 7))
-
-
-def test_offset_of_a_commit_stays_lost_if_a_record_may_have_been_there() -> None:
-    lost = (broken(marker(2)), broken(batch(4, 1)))
-    log = FIRST + lost[0] + batch(3, 1) + lost[1] + transactional(5, 2) + marker(7, is_commit=False)
-    files = directory({ZERO: log, ZERO.replace("log", "txnindex"): entries((7, 5, 7))})
-
-    report = salvage(ports(files), SOURCE, out="/out")
-
-    assert [each[:2] for each in report.lost] == [(2, 2), (4, 4)]
-    assert [each[:2] for each in report.mended] == [(2, 2)]
-
-
-@pytest.mark.parametrize("index", (None, entries((7, 5, 8)), entries((7, 0, 7)), b"x"))
-def test_records_whose_end_is_lost_are_doubtful_without_a_sound_index(index: bytes | None) -> None:
-    contents = {ZERO: FIRST + broken(marker(2)) + SECOND + marker(7)}
-    if index is not None:
-        contents[ZERO.replace("log", "txnindex")] = index
-
-    report = salvage(ports(directory(contents)), SOURCE, out="/out")
-
-    assert [each[:3] for each in report.doubtful] == [(0, 1, "its transaction's end is lost")]
-    assert [each[:2] for each in report.lost] == [(2, 2)]
-
-
-def test_transaction_without_any_end_is_noted() -> None:
-    files = directory({ZERO: batch(0) + transactional(4) + broken(marker(5)) + batch(6)})
-
-    report = salvage(ports(files), SOURCE, out="/out")
-
-    assert [each[:2] for each in report.doubtful] == [(4, 4)]
-    assert report.notes[0].startswith("the transaction of producer 7 from offset 4 on has no end")
 
 
 def test_partition_of_many_segments_needs_few_descriptors(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from cordwood.workbench.salvage.transaction_evidence import (
     TransactionEvidence,
     read_evidence,
 )
-from tests.unit.workbench.salvage.test_salvage import entries
-from tests.unit.workbench.salvage_samples import SOURCE, batch, directory
+from tests.unit.workbench.salvage_samples import SOURCE, batch, directory, entries
 
 ZERO = "00000000000000000000"
 DATA = TransactionEvent(0, 1, 7, 0, 0, 1000)
