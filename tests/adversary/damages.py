@@ -19,6 +19,9 @@ from typing import Final, NamedTuple
 from tests.adversary.random_logs import RandomLog, WrittenBatch
 
 _MOST: Final = 3
+#: The share of directories that have lost the files next to them, in addition to other damage.
+_ALONE: Final = 0.1
+LOST_CHECKPOINTS: Final = "lost checkpoints"
 
 
 class TouchedBytes(NamedTuple):
@@ -81,8 +84,10 @@ def damaged(log: RandomLog, seed: int, *, kinds: tuple[str, ...] = ()) -> Damage
     ]
     if not kinds and SHIFTING & set(wanted):
         wanted = [min(SHIFTING & set(wanted))]
+    if not kinds and random.Random(f"alone {log.seed} {seed}").random() < _ALONE:
+        wanted.append(LOST_CHECKPOINTS)
     for kind in wanted:
-        if (DAMAGES | _NAMED)[kind](out, chance):
+        if (DAMAGES | _APART)[kind](out, chance):
             out.kinds.append(kind)
     return out
 
@@ -352,5 +357,5 @@ DAMAGES: Final[dict[str, Damage]] = {
     "lost epochs": _removed("leader-epoch-checkpoint"),
     "bad checkpoint": _bad_checkpoint,
 }
-#: Kinds that are only drawn by name.
-_NAMED: Final[dict[str, Damage]] = {"lost checkpoints": _lost_checkpoints}
+#: A kind that is drawn apart from the others, in addition to them.
+_APART: Final[dict[str, Damage]] = {LOST_CHECKPOINTS: _lost_checkpoints}

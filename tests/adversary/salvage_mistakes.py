@@ -7,6 +7,7 @@ import pytest
 
 from cordwood.workbench.salvage import (
     batch_chain,
+    batch_offsets,
     batch_run,
     new_log,
     salvage,
@@ -14,10 +15,11 @@ from cordwood.workbench.salvage import (
     transaction_ends,
 )
 from cordwood.workbench.salvage import transaction_evidence as evidence
-from cordwood.workbench.salvage.batch_chain import FileBounds
+from cordwood.workbench.salvage.batch_offsets import FileBounds
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.transaction_ends import RebuiltMarker, TransactionEnds
 from cordwood.workbench.verify import log_end_witnesses
+from tests.adversary.damages import LOST_CHECKPOINTS
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -123,6 +125,22 @@ def _indexes_show_no_end(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(log_end_witnesses, "_indexed_offsets", lambda *_, **__: iter(()))
 
 
+def _nothing_is_unjoined(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(batch_offsets, "_doubt_unjoined", lambda *_: None)
+
+
+def _nothing_is_moved(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(batch_offsets, "_move_displaced", lambda *_: None)
+
+
+def _aborts_end_what_is_before(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(transaction_ends.EndResolver, "_before_own_abort", lambda *given: given[-1])
+
+
+def _gaps_lack_no_marker(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(transaction_ends.EndResolver, "_is_other", lambda *_: False)
+
+
 class ChosenDamage(NamedTuple):
     """A mistake that only damage of certain kinds shows."""
 
@@ -130,7 +148,7 @@ class ChosenDamage(NamedTuple):
     kinds: tuple[str, ...]
 
 
-_TORN_COPY: Final = ("torn file", "lost checkpoints")
+_TORN_COPY: Final = ("torn file", LOST_CHECKPOINTS)
 
 #: The mistakes that damage of chosen kinds has to show.
 CHOSEN: Final[dict[str, ChosenDamage]] = {
@@ -152,6 +170,18 @@ CHOSEN: Final[dict[str, ChosenDamage]] = {
         _orphans_are_cleaned, ("lost log file",)
     ),
     "only checkpoints show the end": ChosenDamage(_end_is_that_of_checkpoints, _TORN_COPY),
+    "batches that join no neighbour are trusted": ChosenDamage(
+        _nothing_is_unjoined, ("torn file", "outside of checksums")
+    ),
+    "batches with a wrong offset are left out": ChosenDamage(
+        _nothing_is_moved, ("outside of checksums", "header")
+    ),
+    "a rebuilt abort ends the transactions before it": ChosenDamage(
+        _aborts_end_what_is_before, ("marker", "burst")
+    ),
+    "a cleaner removes markers before their data": ChosenDamage(
+        _gaps_lack_no_marker, ("segment of a replica", "lost segment")
+    ),
     "indexes do not show the end": ChosenDamage(
         _indexes_show_no_end, (*_TORN_COPY, "lost snapshot")
     ),

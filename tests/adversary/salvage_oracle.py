@@ -2,7 +2,8 @@
 
 The oracle knows each record, its transaction's state and where it must end up:
 
-    led and unchanged   a whole batch to which the sizes lead is kept as it was
+    led and unchanged   a whole batch to which the sizes lead is kept as it was; if only its base
+                        offset is changed, behind a whole batch, its records are kept somewhere
     unchanged           is kept as it was, or is reported as lost or doubtful
     kept                has the content and the state of the source, or is doubtful
     not kept            is reported as lost; nothing that is kept is
@@ -26,7 +27,7 @@ from cordwood.workbench.salvage.salvage import SalvageOptions, salvage
 from cordwood.workbench.salvage.salvage_report import ReportedOffsets, SalvageReport
 from cordwood.workbench.verify.verify import verify
 from tests.adversary.batch_bytes import RecordContent
-from tests.adversary.damages import DamagedLog
+from tests.adversary.damages import SHIFTING, DamagedLog
 from tests.adversary.random_logs import NAME, RandomLog, WrittenRecord
 
 SOURCE = f"/source/{NAME}"
@@ -112,7 +113,7 @@ def violations(log: RandomLog, damage: DamagedLog) -> list[str]:
             for each in log.records
             if _is_whole(damage, each.batch)
         ]
-    found = list(_judged(log, damage, result))
+    found = [*_judged(log, damage, result), *_gone_by_offset(log, damage, result)]
     # No checksum covers a leader epoch: without the file of epochs a flipped bit of it may stay.
     has_epochs = {"outside of checksums", "lost epochs", "bad checkpoint"} & set(damage.kinds)
     if len(has_epochs) < 2 and verify(result.files, [result.report.path]).is_damaged:
@@ -149,6 +150,16 @@ def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[st
             yield f"{offset} is kept, and reported as lost"
 
 
+def _gone_by_offset(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[str]:
+    """Yield the records that are nowhere although only the base offset of their batch is wrong."""
+    kept = {each.content._replace(offset=0) for each in result.records.values()}
+    for record in log.records:
+        if record.content._replace(offset=0) not in kept and _has_wrong_offset(
+            damage, record.batch
+        ):
+            yield f"{record.content.offset} is whole but for its base offset, and is gone"
+
+
 def _is_gone(damage: DamagedLog, file: str) -> bool:
     """Return whether no file of a segment is left."""
     return not any(name.startswith(file[:20]) for name in damage.files)
@@ -176,6 +187,18 @@ def _is_whole(damage: DamagedLog, number: int) -> bool:
     batch = damage.source.batches[number]
     is_touched = damage.is_touched(batch.file, batch.position, batch.end)
     return not is_touched and batch.file in damage.files and damage.is_led(batch)
+
+
+def _has_wrong_offset(damage: DamagedLog, number: int) -> bool:
+    """Return whether only the base offset of a batch is changed, behind a whole batch."""
+    batch = damage.source.batches[number]
+    before = damage.source.batches[number - 1] if batch.position else None
+    is_certain = before is None or _is_whole(damage, number - 1)
+    is_same = not damage.is_touched(batch.file, batch.position + 8, batch.end)
+    is_led = (
+        batch.file in damage.files and damage.is_led(batch) and not SHIFTING & set(damage.kinds)
+    )
+    return batch.magic == 2 and is_certain and is_same and is_led
 
 
 class OffsetRanges:

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from tests.adversary.damages import DAMAGES, damaged
+from tests.adversary.damages import DAMAGES, LOST_CHECKPOINTS, damaged
 from tests.adversary.random_logs import random_log
 from tests.adversary.salvage_mistakes import CHOSEN, MISTAKES
 from tests.adversary.salvage_oracle import files_of, salvaged, violations
@@ -22,7 +22,23 @@ PARTS: Final = 4
 #: Logs within which a planted mistake has to be found.
 MOST: Final = 800
 #: Logs for each combination of chosen kinds of damage.
-CHOSEN_LOGS: Final = 200
+CHOSEN_LOGS: Final = 250
+
+_OUTSIDE: Final = "outside of checksums"
+#: Seeds and chosen kinds of damage that a salvage was once wrong with.
+ONCE_WRONG: Final = (
+    *((seed, ()) for seed in (4010, 5910)),
+    *((seed, (_OUTSIDE, "header")) for seed in (59, 87, 168, 214, 247)),
+    *((seed, (_OUTSIDE, "lost segment")) for seed in (29, 121)),
+    (168, (_OUTSIDE, "marker")),
+    (29, ("segment of a replica", "lost segment")),
+    (224, ("zeroed page",)),
+    (236, ("marker", "burst")),
+    (26, (_OUTSIDE, "duplicated segment")),
+    (186, (_OUTSIDE, "burst")),
+    (169, ("marker", "marker", "header")),
+    (233, ("torn file", _OUTSIDE)),
+)
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(20_000 if SOAK else 300)]
 
@@ -38,7 +54,7 @@ def test_salvage_of_damaged_random_logs_is_right(part: int) -> None:
 
         assert violations(log, damage) == [], f"log {seed}, {damage.kinds}"
 
-    assert injected.keys() == DAMAGES.keys()
+    assert injected.keys() == {*DAMAGES, LOST_CHECKPOINTS}
 
 
 @pytest.mark.parametrize("kinds", sorted({each.kinds for each in CHOSEN.values()}), ids=", ".join)
@@ -53,6 +69,13 @@ def test_salvage_of_chosen_damage_is_right(kinds: tuple[str, ...]) -> None:
         assert violations(log, damage) == [], f"log {seed}, {damage.kinds}"
 
     assert injected.keys() == set(kinds)
+
+
+@pytest.mark.parametrize(("seed", "kinds"), ONCE_WRONG)
+def test_salvage_that_was_once_wrong_is_right(seed: int, kinds: tuple[str, ...]) -> None:
+    log = random_log(seed)
+
+    assert violations(log, damaged(log, 1, kinds=kinds)) == []
 
 
 def test_salvage_of_undamaged_random_logs_finds_nothing() -> None:

@@ -13,7 +13,8 @@ from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
-from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds, build_chain
+from cordwood.workbench.salvage.batch_chain import BatchChain, build_chain
+from cordwood.workbench.salvage.batch_offsets import FileBounds
 from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, runs_of
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, scan_file
 from tests.unit.workbench.dump_samples import FOLDER, files_of, window_of

@@ -21,7 +21,7 @@ from cordwood.records.record_batch import MAGIC
 from cordwood.storage.reader.offset_gaps import has_lost_records, has_start_offset
 from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
 from cordwood.workbench.number_ranges import consecutive_ranges
-from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, read_batch
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust, read_batch
 from cordwood.workbench.unreadable_ranges import UnreadablePages
 
 _FILES_OPEN: Final = 4
@@ -80,6 +80,11 @@ class SalvagedRun(NamedTuple):
     @property
     def is_doubtful(self) -> bool:
         return self.only is not None and self.only.is_doubtful
+
+    @property
+    def is_displaced(self) -> bool:
+        """Return whether it is a whole batch that may have other offsets."""
+        return self.only is not None and self.only.trust in {Trust.MOVED, Trust.UNJOINED}
 
 
 class SourceWindows:
@@ -185,8 +190,14 @@ def cleaned_end(batches: Iterable[SalvagedBatch]) -> int:
 
 
 def lacking_offsets(run: SalvagedRun, windows: SourceWindows) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of offsets that are in the batches of a run, and in no record of them."""
+    """Yield the ranges of offsets that are in the batches of a run, and in no record of them.
+
+    A marker may stand where a record was, if its offset is not certain.
+    """
     for batch in batches_of(run, windows):
+        if run.is_displaced and batch.header.is_control:
+            yield batch.offset, batch.last_offset
+            continue
         if not _may_lack_records(batch):
             continue
         header = batch.header

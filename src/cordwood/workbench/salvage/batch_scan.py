@@ -10,7 +10,7 @@ one damaged batch, which is repaired if its checksum allows:
 
 An unrepairable range is a `DamagedRange`. For an uncompressed v2 batch it contains the records that
 can still be parsed. A record may contain bytes that look like a batch. So a batch behind damage is
-accepted only if its offsets are not below those of the last batch but one to which sizes lead. A
+accepted only if its offsets are not below those of the last two batches to which sizes lead. A
 range whose end was found by a search is marked: the sizes of the file do not lead to its end.
 
 A search computes checksums of at most `SEARCH_FACTOR` times the bytes that it has passed, and of
@@ -23,7 +23,7 @@ from itertools import islice
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
-from cordwood.core.binary import INT32_MAX, Buffer, crc32, crc32c
+from cordwood.core.binary import INT32_MAX, INT64_MAX, Buffer, crc32, crc32c
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
 from cordwood.records.batch_checks import BatchChecker
 from cordwood.records.batch_header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
@@ -129,10 +129,18 @@ def scan_file(window: FileWindow, checker: BatchChecker | None = None) -> Iterat
         if isinstance(piece, WholeBatch):
             position += piece.header.size
             # A batch that a search has found may be a value, with any offsets.
-            floors = (floors[1], piece.header.next_offset) if is_led else floors
+            floors = _floors(floors, piece.header) if is_led else floors
         else:
             position = piece.end
             is_led = is_led and not piece.was_searched
+
+
+def _floors(floors: tuple[int, int], header: BatchHeader) -> tuple[int, int]:
+    """Return the floor of a search behind a batch, and what it is if another batch follows.
+
+    One of the last two batches may have a wrong offset, above or below the right one.
+    """
+    return min(floors[1], header.base_offset), header.next_offset
 
 
 def _piece_at(
@@ -165,7 +173,9 @@ def _marked(window: FileWindow, header: BatchHeader) -> Piece:
 def _readable(window: FileWindow, header: BatchHeader, piece: Piece) -> Piece:
     """Return a batch with a right checksum, with a right record count, or as damage."""
     data = bytes(window.view(header.position, header.size))
-    batch = batch_at(data, 0)
+    is_possible = 0 <= header.base_offset <= header.last_offset <= INT64_MAX
+    # No checksum covers the base offset, so its records may be right although it is impossible.
+    batch = batch_at(data if is_possible or header.magic != MAGIC else bytes(8) + data[8:], 0)
     assert batch is not None, "a whole batch is whole"
     fault = fault_of(batch)
     if fault is None:

@@ -132,6 +132,9 @@ def ordered_batches(
             while marker is not None and marker.offset < batch.offset:
                 yield marker.offset, marker.offset, marker.encoded(after_epoch=epoch), True
                 marker = next(markers)
+            if batch.is_doubtful and epoch != NO_LEADER_EPOCH:
+                # Its file may not be that of the batches around it.
+                batch = batch._replace(epoch=epoch)  # noqa: PLW2901 - the corrected batch
             epoch = max(epoch, batch.epoch)
             data = _bytes_of(batch, contents, windows)
             yield batch.offset, batch.last_offset, data, batch.header.is_control

@@ -2,11 +2,12 @@
 
 Of chains of the same length, the one with the most joints is right. A batch joins the one directly
 before it in the file, the base offset of the file, or a known end. A batch with a wrong offset
-joins at most one of its neighbours.
+joins at most one of its neighbours. Two batches also join each other around a single one that is
+not in the chain, if it fills the space between them exactly: it is the one with the wrong offset.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
@@ -39,16 +40,36 @@ def longest_chain(spans: Sequence[OffsetSpan | None], ends: ChainEnds = NO_ENDS)
         if span is None:
             continue
         score, place = best.below(span[0])
-        last = spans[index - 1] if index else None
-        joins = span[0] == ends.base if not index else last is not None and last[1] + 1 == span[0]
-        if joins and index and scores[index - 1] + _JOINT > score:
-            score, place = scores[index - 1], index - 1
-        is_joint = joins and place == index - 1
-        scores[index], before[index] = score + _BATCH + _JOINT * is_joint, place
+        for other in _joined_before(spans, index, ends.base):
+            joined = _JOINT + (scores[other] if other >= 0 else 0)
+            if joined >= score:
+                score, place = joined, other
+        scores[index], before[index] = score + _BATCH, place
         if index + 1 == len(spans) and span[1] + 1 in ends.ends:
             scores[index] += _JOINT
         best.add(span[1], score=scores[index], place=index)
     return _chain_to(best.highest(), before)
+
+
+def _joined_before(
+    spans: Sequence[OffsetSpan | None], index: int, base: int | None
+) -> Iterator[int]:
+    """Yield the places that a batch joins: directly before it, or before a single other one.
+
+    The base offset of the file is at place -1.
+    """
+    span = spans[index]
+    assert span is not None, "only batches with offsets join others"
+    start = span[0]
+    for place in (index - 1, index - 2):
+        before = spans[place] if place >= 0 else None
+        end = before[1] + 1 if before is not None else base if place == -1 else None
+        if end == start:
+            yield place
+        skipped = spans[index - 1] if index else None
+        if place < -1 or end is None or skipped is None:
+            return
+        start -= skipped[1] + 1 - skipped[0]
 
 
 def _chain_to(place: int, before: Sequence[int]) -> set[int]:

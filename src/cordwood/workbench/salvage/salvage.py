@@ -26,7 +26,8 @@ from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
-from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds, build_chain
+from cordwood.workbench.salvage.batch_chain import BatchChain, build_chain
+from cordwood.workbench.salvage.batch_offsets import FileBounds
 from cordwood.workbench.salvage.batch_run import (
     SalvagedRun,
     SourceWindows,
@@ -42,6 +43,7 @@ from cordwood.workbench.salvage.new_log import (
     removed_on_error,
     write_log,
 )
+from cordwood.workbench.salvage.offset_corrections import OffsetCorrections
 from cordwood.workbench.salvage.salvage_report import (
     MISSING,
     WITHOUT_LOG,
@@ -57,6 +59,7 @@ from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.source_directory import (
     SideFileFacts,
     SourceFile,
+    begun_end,
     side_file_facts,
     source_files,
 )
@@ -139,7 +142,7 @@ def salvage(
         contents = _read_files(windows, source, found, known, checker=options.checker)
         cleaned_to = _cleaned_to(contents.ranked, known.cleaned_to)
         merged = _merged(contents, windows, source, cleaned_to=cleaned_to)
-        known = _with_shown_end(known, files, source, merged)
+        known = _with_shown_end(known, files, source, merged, contents.files)
         losses = _losses_of(merged, contents, known, cleaned_to, windows=windows)
         notes: list[str] = []
         ends, events = _transaction_ends(
@@ -225,6 +228,7 @@ def _read_files(
     following: dict[int, int | None] = dict(zip(bases, [*bases[1:], None], strict=False))
     segments = {each.base: f"{source}/{each.name}" for each in found if each.rank == 1}
     covered: list[range] = []
+    corrections = OffsetCorrections()
     epoch: LeaderEpoch | None = None
     for file in found:
         end = _following(file, bases, following)
@@ -234,7 +238,7 @@ def _read_files(
         path = f"{source}/{file.name}"
         epochs = epoch, _first_epoch(windows, segments.get(end))
         around = epochs if file.rank == 1 else (None, None)
-        bounds = FileBounds(file.base, end, known.marks, around)
+        bounds = FileBounds(file.base, end, known.marks, around, known.cleaned_to)
         chain = _read_chain(windows, path, bounds, known, checker=checker)
         if swap:
             chain = _tail_of(chain, swap.stop)
@@ -244,9 +248,11 @@ def _read_files(
         cleaned_to = max(known.cleaned_to, cleaned_end(chain.batches))
         contents.files.append(file)
         is_foreign = path in contents.foreign
-        within = [each for each in chain.batches if bounds.has(each) and not is_foreign]
-        strays = [each for each in chain.batches if is_foreign or not bounds.has(each)]
-        for runs, batches in ((contents.runs, within), (contents.strays, strays)):
+        rest, copies = corrections.split(chain.batches)
+        within = [each for each in rest if bounds.has(each) and not is_foreign]
+        strays = [each for each in rest if is_foreign or not bounds.has(each)]
+        lists = (contents.runs, within), (contents.strays, strays), (contents.strays, copies)
+        for runs, batches in lists:
             runs.append(list(runs_of(batches, cleaned_to=cleaned_to, foreign=contents.foreign)))
         if file.rank == 1 and chain.batches:
             epoch = LeaderEpoch(chain.batches[-1].epoch)
@@ -343,11 +349,18 @@ def _merged(
 
 
 def _with_shown_end(
-    known: SideFileFacts, files: Files, source: str, merged: MergedLog
+    known: SideFileFacts,
+    files: Files,
+    source: str,
+    merged: MergedLog,
+    segments: Sequence[SourceFile],
 ) -> SideFileFacts:
     """Return the facts with the end that files next to the log show."""
-    found = find_lost_tail(files, source, log_end=merged.runs[-1].next_offset)
-    return known._replace(end=lost_tail_end(found, known.end))
+    end = merged.runs[-1].next_offset
+    found = find_lost_tail(files, source, log_end=end)
+    last = max((each.base or 0 for each in segments if each.rank == 1), default=0)
+    begun = begun_end(files, source, base=last) if last >= end else 0
+    return known._replace(end=max(begun, lost_tail_end(found, known.end)))
 
 
 def _losses_of(
@@ -379,6 +392,7 @@ def _losses_of(
             damages,
             start=start,
             known_end=known.end,
+            is_end_known=known.end in known.marks,
             lacking=lambda run: lacking_offsets(run, windows),
         )
     )

@@ -21,9 +21,11 @@ MISSING: Final = "in no file"
 WITHOUT_LOG: Final = "in no file; an index of their segment is left"
 NEXT_TO_FOREIGN: Final = "in no file, next to batches of a file that is not a segment's"
 LACKING: Final = "in no record of a batch that is from a file that is not a segment's"
+DISPLACED: Final = "in no record of a batch whose base offset is doubtful"
 UNREADABLE: Final = "unreadable records"
 DAMAGED_BATCH: Final = "read one by one from a damaged batch"
 OUT_OF_BOUNDS: Final = "at offsets that are not those of its file"
+UNJOINED: Final = "next to damage, and its base offset joins that of no neighbour"
 FOUND_BY_SEARCH: Final = "found by a search in a damaged range, perhaps inside of a record"
 
 
@@ -42,7 +44,7 @@ class ReportedOffsets(NamedTuple):
     @property
     def is_inside_batch(self) -> bool:
         """Return whether the offsets are inside a batch of the new log."""
-        return self.why in {UNREADABLE, LACKING}
+        return self.why in {UNREADABLE, LACKING, DISPLACED}
 
     def is_gap(self, cleaned_to: int) -> bool:
         """Return whether a cleaner explains missing offsets: below `cleaned_to`, no damage."""
@@ -98,13 +100,15 @@ def find_losses(
     *,
     start: int,
     known_end: int,
+    is_end_known: bool = True,
     lacking: Callable[[SalvagedRun], Iterable[tuple[int, int]]] = lambda _: (),
 ) -> Iterator[ReportedOffsets]:
     """Yield the ranges of offsets from `start` to the log's end that are in no batch, in order.
 
-    A range without damage nearby has no file. A foreign file stands for a part of the log that is
-    lost. So its cleaner does not explain the gaps next to its batches, nor the offsets that are
-    `lacking` in them.
+    The log has reached `known_end`, and ended there if `is_end_known`. A range without damage
+    nearby has no file. A foreign file stands for a part of the log that is lost. So its cleaner
+    does not explain the gaps next to its batches, nor the offsets that are `lacking` in them. The
+    offsets that are lacking in a batch whose base offset is doubtful may have been in other ones.
     """
     expected, is_foreign = start, False
     damages = _DamageLookup(stretches)
@@ -113,21 +117,25 @@ def find_losses(
             why = NEXT_TO_FOREIGN if is_foreign or run.is_foreign else MISSING
             yield damages.gap(expected, run.first, why=why)
         is_foreign = run.is_foreign
-        if is_foreign:
+        if is_foreign or run.is_displaced:
+            why = LACKING if is_foreign else DISPLACED
             for first, last in lacking(run):
-                yield ReportedOffsets(first, last, LACKING, run.file, run.position)
+                yield ReportedOffsets(first, last, why, run.file, run.position)
         if run.only is not None and run.only.offsets is not None:
             yield from _lost_inside(run.only)
         expected = max(expected, run.next_offset)
     last = max([known_end, *(_claimed_end(each, expected) for each in stretches)])
     if last > expected:
         yield damages.gap(expected, last)
-    else:
-        yield from (
-            ReportedOffsets(expected, None, each.damage.why, each.file, each.damage.position)
-            for each in stretches
-            if each.end is None and each.damage.hides_more
-        )
+        if is_end_known or last > known_end:
+            return
+    end = max(expected, last)
+    at_end = (each for each in stretches if each.end is None or each.end > end)
+    found = next((each for each in at_end if each.damage.hides_more), None)
+    if found is not None:
+        yield ReportedOffsets(end, None, found.damage.why, found.file, found.damage.position)
+    elif last > expected:
+        yield ReportedOffsets(end, None, MISSING)
 
 
 def merge_gaps(
@@ -178,8 +186,15 @@ def _doubtful_inside(batch: SalvagedBatch) -> Iterator[ReportedOffsets]:
         for first, last in consecutive_ranges(batch.offsets):
             yield ReportedOffsets(first, last, DAMAGED_BATCH, *place)
     elif batch.is_doubtful:
-        why = OUT_OF_BOUNDS if batch.trust is Trust.STRAY else FOUND_BY_SEARCH
-        yield ReportedOffsets(batch.offset, batch.last_offset, why, *place)
+        yield ReportedOffsets(batch.offset, batch.last_offset, _doubt(batch), *place)
+
+
+def _doubt(batch: SalvagedBatch) -> str:
+    """Return why a batch that is as in its file is doubtful."""
+    if batch.trust is Trust.MOVED:
+        was = batch.header.base_offset
+        return f"its base offset {was} is out of order; it was put next to its neighbour"
+    return {Trust.STRAY: OUT_OF_BOUNDS, Trust.UNJOINED: UNJOINED}.get(batch.trust, FOUND_BY_SEARCH)
 
 
 def find_mended(

@@ -4,10 +4,12 @@
     CONFIRMED  a search found it; the sizes from it on lead to the end of the file, and its offsets
                join those of a neighbour or of the next file
     REBUILT    its records were parsed from a batch that is damaged
+    UNJOINED   sizes lead to it next to damage, and its offsets join those of no neighbour
+    MOVED      sizes lead to it, its base offset is wrong, and it got the one next to a neighbour
     STRAY      sizes lead to it, and its offset is outside of the bounds of its file
     FOUND      a search found it in a damaged range; it may be the value of a damaged record
 
-REBUILT, STRAY and FOUND batches are doubtful.
+All but LED and CONFIRMED batches are doubtful.
 """
 
 from enum import IntEnum
@@ -39,9 +41,11 @@ class Trust(IntEnum):
 
     FOUND = 0
     STRAY = 1
-    REBUILT = 2
-    CONFIRMED = 3
-    LED = 4
+    MOVED = 2
+    UNJOINED = 3
+    REBUILT = 4
+    CONFIRMED = 5
+    LED = 6
 
 
 class SalvagedBatch(NamedTuple):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import DamagedFileError, LogDirectoryError
 from cordwood.core.ports import FileKind, Files
-from cordwood.core.types import TopicPartition
+from cordwood.core.types import Offset, TopicPartition
 from cordwood.storage.checkpoints.checkpoint_files import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -17,7 +17,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 )
 from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
 from cordwood.storage.files import file_names as names
-from cordwood.storage.files.atomic_write import directory_of
+from cordwood.storage.files.atomic_write import directory_of, read_whole
 from cordwood.storage.reader.path_resolution import partition_of
 
 
@@ -143,6 +143,18 @@ def _orphans(files: Files, source: str) -> tuple[int, ...]:
             }
         )
     )
+
+
+def begun_end(files: Files, source: str, *, base: int) -> int:
+    """Return the lowest end of a segment that has had records by its time index, else 0.
+
+    A broker may allocate the files of a new segment in advance: both have only zeros then.
+    """
+    try:
+        data = read_whole(files, f"{source}/{names.segment_name(Offset(base), names.TIME_INDEX)}")
+    except FileNotFoundError:
+        return 0
+    return base + 1 if data.strip(b"\0") else 0
 
 
 def _is_of_segment(name: names.SegmentName) -> bool:

@@ -7,7 +7,8 @@ import pytest
 from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder
-from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds
+from cordwood.workbench.salvage.batch_chain import BatchChain
+from cordwood.workbench.salvage.batch_offsets import FileBounds
 from cordwood.workbench.salvage.salvaged_batch import Trust
 from tests.unit.workbench.salvage_samples import batch, chain_of, harmed
 
@@ -105,8 +106,9 @@ def test_batch_behind_one_with_a_wrong_offset_is_not_renumbered() -> None:
 
     chain = chained(lost + log(1 << 50, 8), FileBounds(0, None, frozenset({12})))
 
-    assert offsets(chain) == [(8, 11)]
-    assert chain.damages[-1][:2] == (0, 8)
+    assert offsets(chain) == [(4, 7), (8, 11)]
+    assert chain.batches[1].repairs == ()
+    assert chain.damages[-1][:2] == (0, 4)
 
 
 def test_old_wrapper_gets_the_offset_of_its_last_message() -> None:
@@ -155,7 +157,7 @@ def test_damage_has_the_offsets_around_it() -> None:
 
     chain = chained(broken, FileBounds(None, 30))
 
-    assert [each[:2] for each in chain.damages] == [(0, 0), (4, 30)]
+    assert [each[:2] for each in chain.damages] == [(0, 4), (4, 30)]
     assert [each.offsets for each in chain.batches] == [None, (5, 6, 7)]
     assert [each.is_doubtful for each in chain.batches] == [True, True]
 
@@ -240,6 +242,12 @@ def test_found_batch_is_doubtful_unless_its_offsets_join() -> None:
     assert [each.trust for each in joined.batches] == [Trust.LED, *[Trust.CONFIRMED] * 2]
 
 
+def test_found_batch_is_no_end_of_the_damage_before_it() -> None:
+    chain = chained(batch(0) + bytes(70) + batch(9), FileBounds(0, 90))
+
+    assert [each[:2] for each in chain.damages] == [(4, 90)]
+
+
 def test_batch_with_the_offset_of_a_damaged_one_is_a_part_of_it() -> None:
     torn = batch(4, count=2, value=log(4, 8))[:-1]
 
@@ -251,14 +259,17 @@ def test_batch_with_the_offset_of_a_damaged_one_is_a_part_of_it() -> None:
 def test_batch_within_its_file_stays_if_most_others_have_wrong_offsets() -> None:
     chain = chained(log(90, 400, 12), FileBounds(0, 20))
 
-    assert offsets(chain) == [(12, 15)]
-    assert [each.offset for each in chain.misfits] == [90, 400]
+    assert offsets(chain) == [(0, 3), (4, 7), (12, 15)]
+    assert [each.trust for each in chain.batches] == [Trust.MOVED, Trust.MOVED, Trust.UNJOINED]
 
 
 def test_stray_gets_the_epoch_before_it() -> None:
     chain = chained(log(0, 90, epochs=(3, 0)), FileBounds(0, 20, epochs=(3, 3)))
 
-    assert [(each.trust, each.epoch) for each in chain.batches] == [(Trust.LED, 3)]
+    assert [(each.trust, each.epoch) for each in chain.batches] == [
+        (Trust.LED, 3),
+        (Trust.MOVED, 3),
+    ]
 
 
 def test_file_with_a_wrong_name_is_read_around_its_damage() -> None:
@@ -287,7 +298,7 @@ def test_first_batch_behind_zeros_is_doubtful_unless_its_offset_joins() -> None:
         for data in (zeroed, right)
     ]
 
-    assert trusts == [[Trust.FOUND, *[Trust.CONFIRMED] * 2], [Trust.CONFIRMED] * 3]
+    assert trusts == [[Trust.MOVED, *[Trust.CONFIRMED] * 2], [Trust.CONFIRMED] * 3]
 
 
 def test_rebuilt_batch_displaces_no_whole_one() -> None:

@@ -239,3 +239,10 @@ def test_control_batch_that_ends_no_transaction_is_damage(*, is_marker: bool) ->
     assert isinstance(damage, DamagedRange)
     assert damage.why.endswith("although the checksum is right")
     assert damage.rebuilt is None
+
+
+def test_batch_with_an_impossible_base_offset_is_whole() -> None:
+    (piece,) = found_in(harmed(batch(4), 0, mask=0x80))
+
+    assert isinstance(piece, WholeBatch)
+    assert piece.header.base_offset == 4 - (1 << 63)

@@ -17,7 +17,7 @@ from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
 from cordwood.workbench.partition_view import open_partition
 from cordwood.workbench.salvage.salvage import SalvageOptions, salvage
-from cordwood.workbench.salvage.salvage_report import OUT_OF_BOUNDS, WITHOUT_LOG
+from cordwood.workbench.salvage.salvage_report import DISPLACED, OUT_OF_BOUNDS, WITHOUT_LOG
 from tests.descriptors import open_descriptors
 from tests.unit.workbench.bad_disk import on_bad_disk
 from tests.unit.workbench.salvage_samples import (
@@ -132,6 +132,15 @@ def test_missing_offsets_before_a_cleaned_batch_are_a_gap() -> None:
     assert [each[:2] for each in report.gaps] == [(4, 7)]
 
 
+def test_end_of_a_torn_log_before_a_copy_of_it_is_lost() -> None:
+    torn = batch(0) + batch(4)[:30]
+    files = directory({ZERO: torn, f"{90:020}.log": torn})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(4, None)]
+
+
 def test_checkpointed_offsets_in_no_file_are_lost() -> None:
     beside = {"replication-offset-checkpoint": b"0\n1\nt 0 9\n"}
     files = directory({ZERO: batch(0)}, beside=beside)
@@ -238,8 +247,12 @@ def test_cleaner_does_not_explain_the_offset_of_a_batch_that_is_out_of_order() -
 
     report = salvage(ports(files), SOURCE, out="/out")
 
-    assert [each[:2] for each in report.lost] == [(2, 7)]
-    assert [each[:2] for each in report.doubtful] == [(0, 1)]
+    assert report.lost[0][:3] == (2, 2, DISPLACED)
+    assert [each[:2] for each in report.lost] == [(2, 2), (3, 7)]
+    assert [each[:3] for each in report.doubtful] == [
+        (0, 1, "the marker of its transaction is doubtful"),
+        (2, 2, f"its base offset {1 << 40} is out of order; it was put next to its neighbour"),
+    ]
 
 
 def message(offset: int, value: bytes) -> bytes:
@@ -315,16 +328,30 @@ def test_checkpoints_of_another_partition_are_not_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("witness", "data"),
+    ("witness", "data", "end"),
     (
-        ("00000000000000000009.snapshot", b""),
-        ("leader-epoch-checkpoint", b"0\n2\n0 0\n1 9\n"),
+        ("00000000000000000009.snapshot", b"", []),
+        ("leader-epoch-checkpoint", b"0\n2\n0 0\n1 9\n", [(9, None)]),
     ),
 )
-def test_tail_that_a_file_next_to_the_log_shows_is_lost(witness: str, data: bytes) -> None:
+def test_tail_that_a_file_next_to_the_log_shows_is_lost(
+    witness: str, data: bytes, end: list[tuple[int, None]]
+) -> None:
     report = salvage(ports(directory({ZERO: batch(0), witness: data})), SOURCE, out="/out")
 
-    assert [each[:2] for each in report.lost] == [(4, 8)]
+    assert [each[:2] for each in report.lost] == [(4, 8), *end]
+
+
+@pytest.mark.parametrize(("entry", "lost"), ((b"", []), (b"\1", [(4, 4), (5, None)])))
+def test_last_segment_of_zeros_is_lost_if_its_time_index_has_an_entry(
+    entry: bytes, lost: list[tuple[int, int | None]]
+) -> None:
+    times = entry + bytes(24 - len(entry))
+    contents = {ZERO: batch(0), f"{4:020}.log": bytes(90), f"{4:020}.timeindex": times}
+
+    report = salvage(ports(directory(contents)), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == lost
 
 
 class ChangedAfterTheScan(MemoryFiles):

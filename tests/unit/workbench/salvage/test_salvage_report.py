@@ -2,7 +2,7 @@
 
 import json
 
-from cordwood.workbench.salvage.batch_chain import FileBounds
+from cordwood.workbench.salvage.batch_offsets import FileBounds
 from cordwood.workbench.salvage.batch_run import runs_of
 from cordwood.workbench.salvage.salvage_report import (
     MISSING,
