@@ -37,6 +37,7 @@ from typing import Final, NamedTuple
 from cordwood.core.binary import INT32_MAX
 from cordwood.records.batch_header import BatchHeader
 from cordwood.records.record_batch import MAGIC
+from cordwood.workbench.salvage.batch_order import restore_order
 from cordwood.workbench.salvage.batch_run import cleaned_end
 from cordwood.workbench.salvage.batch_scan import DamagedRange
 from cordwood.workbench.salvage.offset_chain import ChainEnds, OffsetSpan, longest_chain
@@ -152,6 +153,10 @@ def place_batches(batches: FileBatches) -> Collection[int]:
     """Correct the base offsets in the list of batches; return the indexes of those that fit."""
     if not batches.found:
         return ()
+    given, bounds = _chain_of_trusted(batches), batches.bounds
+    if len(given) < len(batches.found):
+        ends = bounds.base, bounds.ends
+        restore_order(batches.found, set(given), ends=ends, damages=batches.damages)
     _correct_offsets(batches)
     fitting = _chain_of_trusted(batches)
     if isinstance(fitting, range) and not batches.damaged_neighbours:

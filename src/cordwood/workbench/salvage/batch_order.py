@@ -1,0 +1,60 @@
+"""Order of the batches of a file in which one stands at the place of another one.
+
+If the offsets of a batch fill a hole between two other ones exactly, its offsets are right, and its
+place in the file is wrong. Without a damaged range between both places, it gets the place back.
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
+
+
+def restore_order(
+    found: list[SalvagedBatch],
+    chain: Collection[int],
+    *,
+    ends: tuple[int | None, Collection[int]],
+    damages: Collection[int],
+) -> bool:
+    """Put batches outside of the chain where their offsets belong; return whether there are any.
+
+    `ends` are the base offset of the file and the offsets where it may end. The damaged ranges are
+    before the batches with the indexes `damages`.
+    """
+    order, breaks = sorted(chain), sorted(damages)
+    places: dict[int, int] = {}
+    for at, batch in enumerate(found):
+        if at not in chain and batch.trust >= Trust.CONFIRMED:
+            place = _hole(found, order, batch, ends)
+            if place is not None and not _are_between(breaks, at, place):
+                places[at] = place
+    if not places:
+        return False
+    rows = sorted(range(len(found)), key=lambda at: (places.get(at, at), at not in places))
+    found[:] = [_put_back(found[at]) if at in places else found[at] for at in rows]
+    return True
+
+
+def _hole(
+    found: Sequence[SalvagedBatch],
+    order: Sequence[int],
+    batch: SalvagedBatch,
+    ends: tuple[int | None, Collection[int]],
+) -> int | None:
+    """Return the index before which a batch fills a hole of the chain exactly, None without one."""
+    at = bisect_left(order, batch.offset, key=lambda index: found[index].offset)
+    before = found[order[at - 1]].next_offset if at else ends[0]
+    after = {found[order[at]].offset} if at < len(order) else ends[1]
+    is_hole = before == batch.offset and batch.next_offset in after
+    return (order[at - 1] + 1 if at else 0) if is_hole else None
+
+
+def _are_between(breaks: Sequence[int], at: int, place: int) -> bool:
+    """Return whether there is a damaged range between two places, their own sides included."""
+    first, last = min(at, place), max(at + 1, place)
+    return bisect_left(breaks, first) != bisect_left(breaks, last + 1)
+
+
+def _put_back(batch: SalvagedBatch) -> SalvagedBatch:
+    return batch._replace(repairs=(*batch.repairs, "place in the file"))
