@@ -154,20 +154,26 @@ def place_batches(batches: FileBatches) -> Collection[int]:
     if not batches.found:
         return ()
     given, bounds = _chain_of_trusted(batches), batches.bounds
+    if isinstance(given, range) and _is_in_order(batches, given):
+        return given
     if len(given) < len(batches.found):
         ends = bounds.base, bounds.ends
         restore_order(batches.found, set(given), ends=ends, damages=batches.damages)
     _correct_offsets(batches)
-    fitting = _chain_of_trusted(batches)
-    if isinstance(fitting, range) and not batches.damaged_neighbours:
-        return fitting
-    right = set(fitting)
+    right = set(_chain_of_trusted(batches))
     is_cleaned = _cleaned_places(batches, right)
     right -= set(_contradicted(batches, right, is_cleaned))
     _move_displaced(batches, right)
     _add_doubtful(batches, right)
     _doubt_unjoined(batches, right, is_cleaned)
     return right
+
+
+def _is_in_order(batches: FileBatches, given: range) -> bool:
+    """Return whether batches that ascend are within the limits, and the last one is certain."""
+    first, last, bounds = batches.found[0], batches.found[-1], batches.bounds
+    is_certain = bounds.following is not None or batches.is_joined(len(given) - 1, given)
+    return bounds.has(first) and bounds.has(last) and is_certain
 
 
 def _cleaned_places(batches: FileBatches, right: Collection[int]) -> Callable[[int], bool]:
@@ -427,7 +433,7 @@ def _add_doubtful(batches: FileBatches, right: set[int]) -> None:
         joins_before = is_next and before == found[at].offset
         (joined if joins_before or batches.joins_after(at, right) else others).add(at)
     searched = {at for at, each in enumerate(found) if each.trust is Trust.FOUND}
-    for own in (joined, searched, others):
+    for own in filter(None, (joined, searched, others)):
         right |= _fitting_of(own, batches, right)
 
 
@@ -471,7 +477,10 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     is_misnamed = len(outside) * 2 > count and are_joined(outside)
     if is_misnamed or len(outside) == count:
         return longest_chain([span if span and span[1] >= 0 else None for span in spans], ends)
-    picked = set(longest_chain(within, ends))
+    fitting = longest_chain(within, ends)
+    if isinstance(fitting, range):
+        return fitting
+    picked = set(fitting)
     first = min(picked, default=0)
     # The name of the file may be too high for its first batches.
     start = within[first] if picked else None
