@@ -17,7 +17,6 @@ from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import BadRecordsError, LogDirectoryError
 from cordwood.core.ports import Files, OpenFile
 from cordwood.records.batch_stream import batch_at
-from cordwood.records.record_batch import MAGIC
 from cordwood.storage.reader.offset_gaps import has_lost_records, has_start_offset
 from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
 from cordwood.workbench.number_ranges import consecutive_ranges
@@ -202,10 +201,10 @@ def lacking_offsets(run: SalvagedRun, windows: SourceWindows) -> Iterator[tuple[
             continue
         header = batch.header
         data = batch.mended or windows.window(run.file).view(header.position, header.size)
-        found = batch_at(bytes(data), 0)
+        # The base offset in the file may be wrong, or impossible.
+        found = batch_at(bytes(batch.apply_to(bytearray(data))), 0)
         assert found is not None, "a whole batch is whole"
-        shift = batch.offset - header.base_offset if header.magic == MAGIC else 0
-        offsets = {record.offset + shift for record in found.records(limit=INT32_MAX)}
+        offsets = {record.offset for record in found.records(limit=INT32_MAX)}
         yield from consecutive_ranges(
             each for each in range(batch.offset, batch.next_offset) if each not in offsets
         )

@@ -240,6 +240,16 @@ def test_cleaner_does_not_explain_a_gap_next_to_another_replica_s_batches() -> N
     assert [each[:2] for each in report.doubtful] == [(0, 1)]
 
 
+def test_offsets_that_a_moved_batch_with_an_impossible_offset_lacks_are_lost() -> None:
+    wrong = harmed(cleaned_batch(8), 0, mask=0x80)
+    files = directory({ZERO: batch(0) + wrong + batch(20), f"{24:020}.log": batch(24)})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(5, 7), (8, 19)]
+    assert [each[:2] for each in report.doubtful] == [(4, 7)]
+
+
 def test_cleaner_does_not_explain_the_offset_of_a_batch_that_is_out_of_order() -> None:
     beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
     far = marker(1 << 40)
