@@ -108,6 +108,14 @@ def test_healthy_logs_have_no_damage(part: int) -> None:
     assert changes.keys() == LEGAL.keys()
 
 
+def test_marker_that_a_cleaner_removed_may_have_ended_a_transaction_of_the_first_snapshot() -> None:
+    log = random_log(22_727)
+
+    found = verified(directory_of(log), log.policy)
+
+    assert not found.is_damaged, found
+
+
 @pytest.mark.fuzz
 @pytest.mark.parametrize("planted", MISTAKES.values(), ids=MISTAKES)
 def test_planted_mistake_is_found(planted: VerifyMistake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,11 @@ class OpenTransactions:
         self._lasts.clear()
         self._earliest.clear()
 
+    def forget_before(self, offset: int) -> None:
+        """Remove the transactions without data from an offset on."""
+        for producer_id in [each for each, last in self._lasts.items() if last < offset]:
+            self.end(producer_id)
+
     def stable_offset(self, next_offset: int) -> int:
         """Return the first offset of the earliest transaction, `next_offset` without one."""
         heap = self._earliest

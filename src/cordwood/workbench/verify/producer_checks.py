@@ -100,7 +100,12 @@ class ProducerCheck:
                 self._open.add(state.producer_id, first_offset=first, last_offset=first_offset - 1)
 
     def thin_out(self, end_offset: int) -> None:
-        """Note that batches below an offset may be gone, most likely by a cleaner."""
+        """Note that batches below an offset may be gone, most likely by a cleaner.
+
+        So may the markers of transactions that only the snapshot at the start of the log has.
+        """
+        if end_offset > self._first_offset:
+            self._open.forget_before(self._first_offset)
         self._thinned_to = max(self._thinned_to, end_offset)
         self._complete_from = max(self._complete_from, end_offset)
 

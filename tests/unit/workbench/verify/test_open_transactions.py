@@ -36,6 +36,16 @@ def test_stable_offset_without_transactions_is_the_next_offset() -> None:
     assert list(transactions.first_offsets()) == []
 
 
+def test_transactions_without_data_from_an_offset_on_are_forgotten() -> None:
+    transactions = opened()
+    transactions.add(1, first_offset=40, last_offset=44)
+
+    transactions.forget_before(30)
+
+    assert list(transactions.first_offsets()) == [(1, 10), (3, 30)]
+    assert transactions.stable_offset(50) == 10
+
+
 def test_producer_may_begin_again() -> None:
     transactions = opened()
     transactions.end(1)
