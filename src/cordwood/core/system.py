@@ -450,17 +450,14 @@ class SystemRandom:
     """Cryptographic random source of the operating system."""
 
     def below(self, limit: int) -> int:
-        bits = limit.bit_length()
-        while (number := self._bits(bits)) >= limit:
-            pass
-        return number
+        import secrets  # noqa: PLC0415  # few commands need it, and it loads hashes
+
+        return secrets.randbelow(limit)
 
     def fraction(self) -> float:
-        return self._bits(_FRACTION_BITS) / (1 << _FRACTION_BITS)
+        import secrets  # noqa: PLC0415  # as above
+
+        return secrets.randbits(_FRACTION_BITS) / (1 << _FRACTION_BITS)
 
     def token(self, size: int) -> bytes:
         return os.urandom(size)
-
-    def _bits(self, count: int) -> int:
-        size = -(-count // 8)
-        return int.from_bytes(os.urandom(size)) >> 8 * size - count
