@@ -31,11 +31,13 @@ LOG_APPEND_TIME_BIT: Final = 0x08
 #: The size field of a message without key and value, by magic.
 SMALLEST_SIZE: Final = (14, 22)
 
+#: Where the size of the key is, by magic.
+KEY_AT: Final = (18, 26)
+
 _PREFIX: Final = Struct(">qiIbb")
 _CRC: Final = Struct(">I")
 _TIMESTAMP: Final = Struct(">q")
 _LENGTH: Final = Struct(">i")
-_KEY_AT: Final = (18, 26)
 
 
 class LegacyMessage(NamedTuple):
@@ -79,7 +81,7 @@ def read_message(view: memoryview, position: int, end: int) -> LegacyMessage:
     """Read the message between `position` and `end`, as found by `message_size`."""
     offset, _, crc, magic, attributes = _PREFIX.unpack_from(view, position)
     timestamp = _TIMESTAMP.unpack_from(view, position + 18)[0] if magic else -1
-    key, at = _read_nullable(view, position + _KEY_AT[magic], end)
+    key, at = _read_nullable(view, position + KEY_AT[magic], end)
     value, at = _read_nullable(view, at, end)
     if at != end:
         raise BytesError(

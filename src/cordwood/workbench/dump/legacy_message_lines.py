@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from cordwood.core.binary import Buffer, crc32
 from cordwood.records.batch_location import CODEC_BITS, BatchLocation
 from cordwood.records.compression import Codec
-from cordwood.records.legacy_message import CRC_START, LOG_OVERHEAD, SMALLEST_SIZE
+from cordwood.records.legacy_message import CRC_START, KEY_AT, LOG_OVERHEAD, SMALLEST_SIZE
 from cordwood.records.record import TimestampType
 from cordwood.records.record_lines import (
     LABELS,
@@ -28,7 +28,6 @@ from cordwood.workbench.dump.batch_lines import DumpedBatch
 _PREFIX: Final = Struct(">qiIbb")
 _TIMESTAMP: Final = Struct(">q")
 _LENGTH: Final = Struct(">i")
-_KEY_AT: Final = (18, 26)
 
 
 class DumpedMessage(NamedTuple):
@@ -48,7 +47,7 @@ class DumpedMessage(NamedTuple):
 
     @property
     def key_size(self) -> int:
-        return self._length(_KEY_AT[self.magic != 0])
+        return self._length(KEY_AT[self.magic != 0])
 
     @property
     def value_size(self) -> int:
@@ -56,7 +55,7 @@ class DumpedMessage(NamedTuple):
 
     @property
     def key(self) -> bytes | None:
-        return self._bytes(_KEY_AT[self.magic != 0] + _LENGTH.size, self.key_size)
+        return self._bytes(KEY_AT[self.magic != 0] + _LENGTH.size, self.key_size)
 
     @property
     def value(self) -> bytes | None:
@@ -64,7 +63,7 @@ class DumpedMessage(NamedTuple):
 
     @property
     def _value_at(self) -> int:
-        return _KEY_AT[self.magic != 0] + _LENGTH.size + max(self.key_size, 0)
+        return KEY_AT[self.magic != 0] + _LENGTH.size + max(self.key_size, 0)
 
     def _length(self, at: int) -> int:
         room = len(self.view) - at

@@ -16,12 +16,10 @@ from typing import Final
 from cordwood.core.binary import Buffer, read_varint, read_varlong
 from cordwood.core.errors import BytesError
 from cordwood.records.batch_header import BatchHeader
+from cordwood.records.legacy_message import KEY_AT
 from cordwood.records.record_batch import HEADER_SIZE, MAGIC
 from cordwood.records.v2_record import SMALLEST_BODY, read_v2_record
 
-_CODEC_BITS: Final = 7
-#: Where the sizes of a message begin: behind the attributes, and behind the time of v1.
-_SIZES_AT: Final = {0: 18, 1: 26}
 _NUMBER: Final = 4
 _LONGEST_VARINT: Final = 10
 #: Fewer bytes contain no batch.
@@ -30,7 +28,7 @@ _NO_BATCH: Final = HEADER_SIZE
 
 def is_torn(data: Buffer, header: BatchHeader) -> bool:
     """Return whether bytes up to the end of a file are the begin of the batch with this header."""
-    if header.size <= len(data) or header.attributes & _CODEC_BITS:
+    if header.size <= len(data) or header.codec_id:
         return False
     if header.magic == MAGIC:
         return _is_torn_v2(data, header)
@@ -74,7 +72,7 @@ def _agrees(data: Buffer, start: int, stop: int) -> bool:
 
 
 def _is_torn_message(data: Buffer, header: BatchHeader) -> bool:
-    at, end = _SIZES_AT[header.magic], header.size
+    at, end = KEY_AT[header.magic], header.size
     for _ in ("key", "value"):
         length = int.from_bytes(data[at : at + _NUMBER], signed=True)
         at += _NUMBER + max(length, 0)
