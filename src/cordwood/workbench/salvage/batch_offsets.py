@@ -357,7 +357,7 @@ def _renumber(
     """
     found, marks = batches.found, batches.bounds.marks
     start, stop = run
-    widths = [batch.next_offset - batch.offset for batch in found[start:stop]]
+    widths = [_width(batch) for batch in found[start:stop]]
     end = before + sum(widths)
     is_led = all(batch.trust is Trust.LED for batch in found[start:stop])
     is_last = stop == len(found) and after is None and is_led

@@ -16,8 +16,8 @@ def restore_order(
     *,
     ends: tuple[int | None, Collection[int]],
     damages: Collection[int],
-) -> bool:
-    """Put batches outside of the chain where their offsets belong; return whether there are any.
+) -> None:
+    """Put batches outside of the chain where their offsets belong.
 
     `ends` are the base offset of the file and the offsets where it may end. The damaged ranges are
     before the batches with the indexes `damages`.
@@ -30,10 +30,9 @@ def restore_order(
             if place is not None and not _are_between(breaks, at, place):
                 places[at] = place
     if not places:
-        return False
+        return
     rows = sorted(range(len(found)), key=lambda at: (places.get(at, at), at not in places))
     found[:] = [_put_back(found[at]) if at in places else found[at] for at in rows]
-    return True
 
 
 def _hole(
