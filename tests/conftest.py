@@ -5,6 +5,7 @@ test outside the slow folders, and without a slow mark, belongs to the fast tier
 workers (pytest-xdist); tiers and figures reach the controller as properties of the reports.
 """
 
+import gc
 import logging
 import os
 import signal
@@ -105,6 +106,15 @@ def blocking_calls() -> Iterator[list[BlockingCall]]:
     reports.addHandler(HeldUpHandler())
     with guarded(found.append):
         yield found
+
+
+@pytest.fixture(autouse=True)
+def _collection_as_before() -> Iterator[None]:
+    """Undo what a command changes of the garbage collector, for the tests after it."""
+    threshold = gc.get_threshold()
+    yield
+    gc.set_threshold(*threshold)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

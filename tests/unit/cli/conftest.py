@@ -1,20 +1,10 @@
 """Fixtures: a broker, and a function that runs commands with its address."""
 
-import gc
 from collections.abc import Iterator
 
 import pytest
 
 from tests.unit.cli.commands import Command, CommandResult, run, running_broker
-
-
-@pytest.fixture(autouse=True)
-def _collection_as_before() -> Iterator[None]:
-    """Undo what a command changes of the garbage collector, for the tests after it."""
-    threshold = gc.get_threshold()
-    yield
-    gc.set_threshold(*threshold)
-    gc.enable()
 
 
 @pytest.fixture
