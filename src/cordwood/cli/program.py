@@ -1,8 +1,8 @@
 """The typer application: every family of commands, with its help.
 
-typer builds every option of every command that it receives, and pydantic's types for them. So the
-module of a family is imported, and its commands are built, only if the arguments name it; the list
-of all families is a table. It has `serve` too, although `cli.main` runs that command without typer.
+typer builds every option of every command that it receives. So the module of a family is imported,
+and its commands are built, only if the arguments name it; the list of all families is a table. It
+has `serve` too, although `cli.main` runs that command without typer.
 """
 
 import sys
@@ -13,6 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from cordwood.cli import serve
+from cordwood.cli.plain_values import Command, convert_plain_values
 from cordwood.cli.terminal import is_terminal, print_output
 
 #: The help of each command, or family of commands, by the name of its module.
@@ -32,6 +33,14 @@ FAMILIES: Final = {
     "log": "Dump, verify, explain and repair the files of logs.",
     "spark": "Run Spark jobs over logs.",
 }
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run the command that the arguments name."""
+    command = typer.main.get_command(application(arguments))
+    assert isinstance(command, Command), "typer builds its own commands"
+    convert_plain_values(command)
+    command(arguments)
 
 
 def application(arguments: Sequence[str]) -> typer.Typer:

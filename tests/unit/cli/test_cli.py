@@ -118,6 +118,19 @@ def test_command_collects_young_objects_less_often(
     assert capsys.readouterr().out
 
 
+def test_command_ends_without_another_collection() -> None:
+    program = (
+        "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 1000));"
+        "import sys; sys.argv = ['cordwood', '--version'];"
+        "from cordwood import cli; cli.main()"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", program), capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.splitlines()[-1] == "True"
+
+
 def test_package_runs_as_the_command() -> None:
     done = subprocess.run(
         (sys.executable, "-m", "cordwood", "--version"), capture_output=True, text=True, check=True
