@@ -107,12 +107,13 @@ def compact(
         ports = Ports(files=files, clock=SystemClock(), random=SystemRandom())
         do = partial(work.plan_compaction, ports, order=order, decoder=decoder())
         if not is_dry_run:
-            runner = InlineRunner(files, engine(size), ThreadWorker(1))
+            worker = ThreadWorker(1)
+            runner = InlineRunner(files, engine(size), worker)
             do = partial(
                 work.compact,
                 ports,
                 order=order,
-                readers=RecordReaders(decoder(), state_scanner()),
+                readers=RecordReaders(decoder(), state_scanner(), worker),
                 run=partial(runner.run, control=_PassMonitor(is_stopped, bar)),
             )
         for path, found in targets:

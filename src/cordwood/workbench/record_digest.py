@@ -13,10 +13,11 @@ The producers of the records and the outcomes of their transactions have a diges
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, Lane, Pending, Worker
 from cordwood.records.decoder import (
     BinaryColumn,
     Bytes,
@@ -59,32 +60,52 @@ class RecordDigest:
 
 
 class RecordReaders(NamedTuple):
-    """The readers of records, and of the states of records; they serve one thread at a time."""
+    """The readers of records, and of the states of records; they serve one thread at a time.
+
+    A worker computes the digest of records while the next ones are read.
+    """
 
     decoder: Decoder
     states: StateScanner
+    worker: Worker | None = None
 
 
 @dataclass(slots=True)
 class DigestBuilder:
     """A digest that grows with the rows of a log."""
 
+    worker: Worker | None = None
     records: int = 0
     tombstones: int = 0
     _streams: "list[_Hash]" = field(default_factory=lambda: [sha256() for _ in range(STREAMS)])
+    _update: Pending[None] | None = None
 
     def add(self, chunk: ColumnChunk) -> None:
         """Add rows with the columns of `digest_records`."""
-        streams = list(_streams_of(chunk))
+        columns = list(_streams_of(chunk))
         self.records += chunk.rows
-        self.tombstones += int(((streams[_KEY_SIZES] >= 0) & (streams[_VALUE_SIZES] < 0)).sum())
-        for stream, data in zip(self._streams, streams, strict=True):
-            stream.update(data.data)
+        self.tombstones += int(((columns[_KEY_SIZES] >= 0) & (columns[_VALUE_SIZES] < 0)).sum())
+        self._wait()
+        if self.worker is None:
+            self._update_streams(columns)
+        else:
+            update = partial(self._update_streams, columns)
+            self._update = self.worker.submit(update, lane=Lane.COMPUTE)
 
     def finish(self) -> RecordDigest:
         """Return the digest of all rows."""
+        self._wait()
         whole = sha256(b"".join(stream.digest() for stream in self._streams))
         return RecordDigest(whole.hexdigest(), self.records, self.tombstones)
+
+    def _update_streams(self, columns: "list[Numbers | Bytes]") -> None:
+        for stream, column in zip(self._streams, columns, strict=True):
+            stream.update(column.data)
+
+    def _wait(self) -> None:
+        """Wait until the last rows are in the digest; raise the error of their update."""
+        if self._update is not None:
+            self._update.result()
 
 
 def open_all_records(files: Files, path: str) -> PartitionReader:
@@ -99,7 +120,8 @@ def digest_records(
     reader: PartitionReader, *, start: int, end: int, readers: RecordReaders
 ) -> RecordDigest:
     """Return the digest of the records from `start` up to but not including `end`."""
-    request, builder = ColumnsRequest(columns=_COLUMNS, start=start, end=end), DigestBuilder()
+    request = ColumnsRequest(columns=_COLUMNS, start=start, end=end)
+    builder = DigestBuilder(readers.worker)
     states = StateDigest(start, end, readers.states)
     decoder = readers.decoder
     for chunk in read_chunks(reader, request, decoder=decoder, on_run=states.add_run):

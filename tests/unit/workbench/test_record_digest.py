@@ -3,19 +3,26 @@
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import Future
 from hashlib import sha256
+from typing import TypeVar
 
 import pytest
 
+from cordwood.core.ports import Lane
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.kernels.state_scan import KernelStateScanner
+from cordwood.testing.inline_worker import InlineWorker
 from cordwood.workbench.record_digest import STREAMS, RecordReaders, digest_records
 from tests.serving import ROOT
 from tests.unit.compaction.compaction_samples import marker
 from tests.unit.storage.reader_samples import directory, reader
 from tests.unit.workbench.compact_samples import PLAIN_READERS
+
+T = TypeVar("T")
 
 KERNELS = RecordReaders(KernelDecoder(), KernelStateScanner())
 
@@ -77,6 +84,40 @@ def test_digest_ends_before_its_end() -> None:
 
     assert (whole.records, part.records) == (4, 3)
     assert whole.sha256 != part.sha256
+
+
+class LateWorker(InlineWorker):
+    """A worker whose calls run when their result is awaited, as late as they can."""
+
+    def submit(self, call: Callable[[], T], *, lane: Lane) -> Future[T]:
+        return _LateCall(call)
+
+
+class _LateCall(Future[T]):
+    def __init__(self, call: Callable[[], T]) -> None:
+        super().__init__()
+        self._call = call
+
+    def result(self, timeout: float | None = None) -> T:
+        if not self.done():
+            self.set_result(self._call())
+        return super().result(timeout)
+
+
+@pytest.mark.parametrize("readers", (PLAIN_READERS, KERNELS), ids=("plain", "kernels"))
+def test_worker_may_be_late_with_the_digest(readers: RecordReaders) -> None:
+    builders = [BatchBuilder(BatchFields(base_offset=each)) for each in range(12)]
+    for each, builder in enumerate(builders):
+        builder.append(b"key", bytes([each]) * 1_000_000, timestamp=each, offset=each)
+    files = directory(log=b"".join(bytes(each.build()) for each in builders))
+
+    expected, late = (
+        digest_records(reader(files), start=0, end=12, readers=readers._replace(worker=worker))
+        for worker in (None, LateWorker())
+    )
+
+    assert late == expected
+    assert late.records == 12
 
 
 def test_digest_of_no_records_is_that_of_empty_streams() -> None:
