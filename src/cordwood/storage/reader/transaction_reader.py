@@ -6,13 +6,14 @@
                         segment without aborted transactions has no index either. It is always read
                         for the last segment, whose index may be behind or torn
     producer snapshot   has the open transactions at a segment's base offset; without one, the log
-                        before that offset is read
+                        before that offset is read. One at or below the log start does not decide
+                        the last stable offset: the owner removes it when it opens the log
 
 A directory has no information about replicas, so the caller gives the high watermark.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -20,11 +21,11 @@ from typing import Final, NamedTuple
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import BadRecordsError, DamagedFileError
 from cordwood.storage.files.file_names import TXN_INDEX
-from cordwood.storage.producers.producer_state_entry import ProducedBatch
+from cordwood.storage.producers.producer_state_entry import ProducedBatch, ProducerStateEntry
 from cordwood.storage.reader.checked_indexes import open_entries
 from cordwood.storage.reader.partition_reader import PartitionReader
-from cordwood.storage.reader.producer_states import read_snapshot
-from cordwood.storage.reader.segment_listing import ListedSegment, snapshot_offsets
+from cordwood.storage.reader.producer_states import newest_snapshot, read_snapshot
+from cordwood.storage.reader.segment_listing import ListedSegment
 from cordwood.storage.reader.segment_walk import FoundBatch
 from cordwood.storage.segment.transaction_index import (
     ABORTED_TXN_SIZE,
@@ -71,12 +72,10 @@ class TransactionReader:
         watermark, if it is given: a marker after it can be truncated, so it decides nothing.
         """
         end = self.log_end if high_watermark is None else min(high_watermark, self.log_end)
-        start, undecided = 0, _NONE
-        for offset in reversed(snapshot_offsets(self._reader.list_names())):
-            known = self._snapshot(offset) if offset <= end else None
-            if known is not None:
-                start, undecided = offset, known
-                break
+        newest = newest_snapshot(self._reader, log_start=self._log_start, end=end)
+        start, undecided = min(self._log_start, end), _NONE
+        if newest is not None:
+            start, undecided = newest.offset, _open_transactions(newest.states)
         replayed = self._replayed(start, end, undecided)
         stable = min(replayed.undecided.values(), default=end)
         return max(stable, min(self._log_start, end))
@@ -181,13 +180,7 @@ class TransactionReader:
     def _snapshot(self, offset: int) -> OpenTransactions | None:
         """Return the open transactions of a producer snapshot; None if it cannot be read."""
         states = read_snapshot(self._reader, offset)
-        if states is None:
-            return None
-        return {
-            state.producer_id: state.transaction_first_offset
-            for state in states
-            if state.has_transaction
-        }
+        return None if states is None else _open_transactions(states)
 
     def _replayed(self, start: int, end: int, undecided: OpenTransactions) -> ReplayResult:
         return self._reader.retry_on_change(lambda: self._replay(start, end, undecided))
@@ -248,6 +241,14 @@ class TransactionLookahead:
                 entry = _follow(found, open_)
                 if entry is not None:
                     yield entry
+
+
+def _open_transactions(states: Iterable[ProducerStateEntry]) -> OpenTransactions:
+    return {
+        state.producer_id: state.transaction_first_offset
+        for state in states
+        if state.has_transaction
+    }
 
 
 def _follow(found: FoundBatch, open_: dict[int, int]) -> AbortedTxn | None:

@@ -6,6 +6,7 @@ from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.files.file_names import SNAPSHOT
 from cordwood.storage.log.log import Log
 from cordwood.storage.producers.producer_state_manager import ProducerStateManager
+from cordwood.storage.reader.partition_reader import PartitionCheckpoints
 from cordwood.storage.reader.producer_states import load_producer_states, read_snapshot
 from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.storage.log_samples import DIRECTORY, LogHarness, batch, lead, marker, produced
@@ -61,6 +62,18 @@ def test_transaction_is_unstable_until_its_marker_is_replicated(
 
     assert found(place, high_watermark).first_unstable_offset == expected
     assert log.producers.first_unstable_offset == expected
+
+
+def test_snapshot_below_the_log_start_is_not_loaded() -> None:
+    """The log's owner removes it when it opens the log. All data of the transaction are deleted."""
+    place, _ = written()
+    without_snapshots(place.files, last=3)
+    bounded = reader(place.files, PartitionCheckpoints(log_start=5))
+
+    states = load_producer_states(bounded, high_watermark=5, log_end=8)
+
+    assert states.first_unstable_offset is None
+    assert states.producers[2].last_offset == 6
 
 
 def test_damaged_snapshot_is_none() -> None:

@@ -156,10 +156,27 @@ def test_last_stable_offset_is_the_end_without_an_open_transaction() -> None:
 
 
 def test_last_stable_offset_is_not_below_the_log_start() -> None:
-    found = TransactionReader(reader(written(), PartitionCheckpoints(log_start=14)))
+    found = TransactionReader(reader(written(), PartitionCheckpoints(log_start=11)))
 
-    assert found.last_stable_offset() == 14
-    assert found.last_stable_offset(14) == 14
+    assert found.last_stable_offset() == 11
+    assert found.last_stable_offset(11) == 11
+
+
+@pytest.mark.parametrize("log_start", (13, 14))
+def test_last_stable_offset_ignores_snapshots_up_to_the_log_start(log_start: int) -> None:
+    """Kafka removes them when it opens the log; the transaction open at 10 has no data left."""
+    found = TransactionReader(reader(written(), PartitionCheckpoints(log_start=log_start)))
+
+    assert found.last_stable_offset() == 18
+    assert found.last_stable_offset(12) == 12
+
+
+def test_transaction_with_data_from_the_log_start_on_is_open_without_snapshots() -> None:
+    files = written()
+    without(files, SNAPSHOT)
+    found = TransactionReader(reader(files, PartitionCheckpoints(log_start=11)))
+
+    assert found.last_stable_offset() == 11
 
 
 def test_snapshot_after_the_end_is_ignored() -> None:
