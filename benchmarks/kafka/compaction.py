@@ -10,7 +10,8 @@ memory and buffers. It has one thread, and reports its own time, without opening
 `compact` in a process of its own: opening, planning, the pass with its certificate, synced, and the
 swap, with a thread that reads ahead, as in a broker. Two more figures are without that thread, and
 with a sample verified. Rounds alternate, on fresh links to the same files, which are in the page
-cache for both; the best of each counts.
+cache for both; the best of each counts. The last figures are whole commands, `cordwood compact`,
+with its start and its end, and with either proof.
 """
 
 import json
@@ -26,6 +27,7 @@ from benchmarks.figure import Figure
 from benchmarks.kafka.peers import AS_ITS_SCRIPTS, beside, processor_seconds
 from benchmarks.keyed_log import KeyedLog
 from benchmarks.results import keep
+from benchmarks.whole_command import cordwood_command, cost_of
 from cordwood.compaction.cleaning_job import Verify
 from cordwood.core.system import ThreadWorker
 from cordwood.records.compression import Codec
@@ -71,6 +73,7 @@ def figures(
 
 def _beside(jars: Jars, log: KeyedLog, rounds: int) -> Iterator[Figure]:
     theirs, ours, alone, proven = list[Spent](), list[Spent](), list[Spent](), list[Spent]()
+    sampled, unproven = list[float](), list[float]()
     is_plain = log.codec is Codec.NONE
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -81,6 +84,8 @@ def _beside(jars: Jars, log: KeyedLog, rounds: int) -> Iterator[Figure]:
             if is_plain:
                 alone.append(_ours(place, folder, _Way(MEMORY, is_alone=True)))
                 proven.append(_ours(place, folder, _Way(MEMORY, Verify.SAMPLE)))
+                sampled.append(_command(place, folder, Verify.SAMPLE))
+                unproven.append(_command(place, folder, Verify.NEVER))
     what = f"compaction, {place.size / _MB:.0f} MB" + ("" if is_plain else f", {log.codec.name}")
 
     def rate(name: str, spent: list[Spent], goal: float | None) -> Figure:
@@ -95,6 +100,17 @@ def _beside(jars: Jars, log: KeyedLog, rounds: int) -> Iterator[Figure]:
         yield rate(f"{what}, a sample proven", proven, None)
         peaks = [min(each.peak_mib for each in side) for side in (ours, theirs)]
         yield beside(f"{what}, peak memory", "MiB", peaks)
+        kafka = min(each.seconds for each in theirs)
+        yield beside(f"{what}, whole command", "s", (min(sampled), kafka), goal=5)
+        whole = f"{what}, whole command, --verify never"
+        yield beside(whole, "s", (min(unproven), kafka), goal=7)
+
+
+def _command(place: Place, folder: Path, verify: Verify) -> float:
+    """Return the seconds of a whole command."""
+    directory = place.linked(folder / "ours")
+    options = "--config", "cleanup.policy=compact", "--verify", verify.value
+    return cost_of(cordwood_command("compact", str(directory), *options)).wall
 
 
 def _in_small_memory(jars: Jars, log: KeyedLog, memory: int) -> Iterator[Figure]:

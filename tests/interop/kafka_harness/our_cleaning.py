@@ -77,11 +77,12 @@ def clean(
     clock.ms = now_ms
     found = SettingsFinder(files, given=config).find(str(directory.parent), "t")
     runner = InlineRunner(files, engine, worker)
+    kernels = RecordReaders(decoder(), state_scanner(), worker)
     return compact(
         Ports(files=files, clock=clock, random=SystemRandom()),
         str(directory),
         found=found,
         order=order,
-        readers=PLAIN_READERS if engine is PLAIN else RecordReaders(decoder(), state_scanner()),
+        readers=PLAIN_READERS if engine is PLAIN else kernels,
         run=lambda job: runner.run(job, IdlePassControl()),
     )
