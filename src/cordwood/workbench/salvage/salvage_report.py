@@ -107,8 +107,9 @@ def find_losses(
 
     The log has reached `known_end`, and ended there if `is_end_known`. A range without damage
     nearby has no file. A foreign file stands for a part of the log that is lost. So its cleaner
-    does not explain the gaps next to its batches, nor the offsets that are `lacking` in them. The
-    offsets that are lacking in a batch whose base offset is doubtful may have been in other ones.
+    does not explain the gaps next to its batches, nor the offsets that are `lacking` in them, and
+    its end is not that of the log. The offsets that are lacking in a batch whose base offset is
+    doubtful may have been in other ones.
     """
     expected, is_foreign = start, False
     damages = _DamageLookup(stretches)
@@ -124,18 +125,37 @@ def find_losses(
         if run.only is not None and run.only.offsets is not None:
             yield from _lost_inside(run.only)
         expected = max(expected, run.next_offset)
-    last = max([known_end, *(_claimed_end(each, expected) for each in stretches)])
-    if last > expected:
-        yield damages.gap(expected, last)
-        if is_end_known or last > known_end:
+    known = _EndOfLog(expected, known_end, is_end_known, is_foreign)
+    yield from _losses_at_end(known, stretches, damages)
+
+
+class _EndOfLog(NamedTuple):
+    """The end of the salvaged log, and the one that is known; the last run may be foreign."""
+
+    expected: int
+    known: int
+    is_known: bool
+    is_foreign: bool
+
+
+def _losses_at_end(
+    log: _EndOfLog, stretches: Sequence[DamagedOffsets], damages: "_DamageLookup"
+) -> Iterator[ReportedOffsets]:
+    """Yield the offsets behind the last batch that are lost, perhaps without an end."""
+    last = max([log.known, *(_claimed_end(each, log.expected) for each in stretches)])
+    if last > log.expected:
+        yield damages.gap(log.expected, last)
+        if log.is_known or last > log.known:
             return
-    end = max(expected, last)
+    end = max(log.expected, last)
     at_end = (each for each in stretches if each.end is None or each.end > end)
     found = next((each for each in at_end if each.damage.hides_more), None)
     if found is not None:
         yield ReportedOffsets(end, None, found.damage.why, found.file, found.damage.position)
-    elif last > expected:
+    elif last > log.expected:
         yield ReportedOffsets(end, None, MISSING)
+    elif log.is_foreign and log.known < end:
+        yield ReportedOffsets(end, None, NEXT_TO_FOREIGN)
 
 
 def merge_gaps(

@@ -227,7 +227,20 @@ def test_file_is_from_another_replica_if_other_files_of_a_broker_are_there() -> 
 
     reports = [salvage(ports(directory(contents | each)), SOURCE, out="/out") for each in beside]
 
-    assert [[each[:2] for each in report.lost] for report in reports] == [[], [(1, 3)], [(1, 3)]]
+    lost = [[each[:2] for each in report.lost] for report in reports]
+    assert lost == [[], [(1, 3), (4, None)], [(1, 3), (4, None)]]
+
+
+@pytest.mark.parametrize(("end", "lost"), ((0, [(8, None)]), (8, []), (9, [(8, 8)])))
+def test_end_of_another_replica_s_file_is_not_that_of_the_log(
+    end: int, lost: list[tuple[int, int | None]]
+) -> None:
+    beside = {"recovery-point-offset-checkpoint": b"0\n1\nt 0 %d\n" % end}
+    contents = {"copy.log": batch(0) + batch(4), "leader-epoch-checkpoint": b"0\n1\n0 0\n"}
+
+    report = salvage(ports(directory(contents, beside=beside)), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == lost
 
 
 def test_cleaner_does_not_explain_a_gap_next_to_another_replica_s_batches() -> None:
