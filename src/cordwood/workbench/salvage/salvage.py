@@ -32,11 +32,11 @@ from cordwood.workbench.salvage.batch_run import (
     SalvagedRun,
     SourceWindows,
     cleaned_end,
-    lacking_offsets,
     runs_of,
 )
 from cordwood.workbench.salvage.batch_scan import scan_file, whole_batch
 from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
+from cordwood.workbench.salvage.lost_offsets import SalvageLosses, find_lost
 from cordwood.workbench.salvage.new_log import (
     NewContents,
     copy_topic_id,
@@ -45,15 +45,10 @@ from cordwood.workbench.salvage.new_log import (
 )
 from cordwood.workbench.salvage.offset_corrections import OffsetCorrections
 from cordwood.workbench.salvage.salvage_report import (
-    MISSING,
-    WITHOUT_LOG,
     DamagedOffsets,
-    ReportedOffsets,
     SalvageReport,
     doubtful_offsets,
-    find_losses,
     find_mended,
-    merge_gaps,
 )
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.source_directory import (
@@ -113,13 +108,6 @@ class _Contents(NamedTuple):
         return [*self.runs, *self.strays]
 
 
-class _Losses(NamedTuple):
-    """The missing offsets of the merged log: lost ones, and gaps that a cleaner has left."""
-
-    lost: list[ReportedOffsets]
-    gaps: list[ReportedOffsets]
-
-
 def salvage(
     ports: Ports,
     source: str,
@@ -142,11 +130,14 @@ def salvage(
         contents = _read_files(windows, source, found, known, checker=options.checker)
         cleaned_to = _cleaned_to(contents.ranked, known.cleaned_to)
         merged = _merged(contents, windows, source, cleaned_to=cleaned_to)
-        known = _with_shown_end(known, files, source, merged, contents.files)
-        losses = _losses_of(merged, contents, known, cleaned_to, windows=windows)
+        known = _with_shown_ends(known, files, source, merged, contents.files)
+        damages = _damages_of(contents, merged)
+        missing = find_lost(
+            merged.runs, damages, known=known, cleaned_to=cleaned_to, windows=windows
+        )
         notes: list[str] = []
         ends, events = _transaction_ends(
-            files, source, merged, losses, cleaned_to=cleaned_to, notes=notes
+            files, source, merged, missing, cleaned_to=cleaned_to, notes=notes
         )
         place = LogPlace(
             partition=partition, directory=target, config=options.config, is_clean=True
@@ -166,10 +157,10 @@ def salvage(
         log_end=log_end,
         batches=sum(run.batch_count for run in merged.runs) + len(ends.markers),
         size=sum(run.size for run in merged.runs),
-        lost=tuple(_without(losses.lost, [each.offset for each in ends.markers if each.is_placed])),
+        lost=tuple(missing.reported(ends.markers)),
         doubtful=tuple(doubtful_offsets(merged.runs, ends.doubtful)),
         mended=tuple(find_mended(merged.runs, ends.markers)),
-        gaps=tuple(losses.gaps),
+        gaps=tuple(missing.gaps),
         notes=(
             *known.notes,
             *_notes(merged, contents.misfits),
@@ -348,72 +339,39 @@ def _merged(
 # -- what is missing
 
 
-def _with_shown_end(
+def _damages_of(contents: _Contents, merged: MergedLog) -> list[DamagedOffsets]:
+    """Return the damaged ranges, without those of batches that are also elsewhere."""
+    return [
+        each
+        for each in contents.damages
+        if (each.file, each.damage.position) not in merged.repeated
+    ]
+
+
+def _with_shown_ends(
     known: SideFileFacts,
     files: Files,
     source: str,
     merged: MergedLog,
     segments: Sequence[SourceFile],
 ) -> SideFileFacts:
-    """Return the facts with the end that files next to the log show."""
+    """Return the facts with the begin and the end that files next to the log show."""
     end = merged.runs[-1].next_offset
     found = find_lost_tail(files, source, log_end=end)
     last = max((each.base or 0 for each in segments if each.rank == 1), default=0)
     begun = begun_end(files, source, base=last) if last >= end else 0
-    return known._replace(end=max(begun, lost_tail_end(found, known.end)))
-
-
-def _losses_of(
-    merged: MergedLog,
-    contents: _Contents,
-    known: SideFileFacts,
-    cleaned_to: int,
-    *,
-    windows: SourceWindows,
-) -> _Losses:
-    """Return the offsets that are in no batch."""
-    first, end = merged.runs[0].first, merged.runs[-1].next_offset
-    start = min(
-        [
-            first,
-            known.first_offset,
-            *(each.base for each in contents.files if each.base is not None),
-        ]
+    bases = (each.base for each in segments if each.base is not None)
+    first_offset = min([known.first_offset, *bases])
+    return known._replace(
+        first_offset=first_offset, end=max(begun, lost_tail_end(found, known.end))
     )
-    start = max(start, known.log_start if known.log_start < end else 0)
-    damages = [
-        each
-        for each in contents.damages
-        if (each.file, each.damage.position) not in merged.repeated
-    ]
-    gone = list(
-        find_losses(
-            merged.runs,
-            damages,
-            start=start,
-            known_end=known.end,
-            is_end_known=known.end in known.marks,
-            lacking=lambda run: lacking_offsets(run, windows),
-        )
-    )
-    gone = [_without_log(each, known.orphans) for each in gone]
-    lost = [each for each in gone if not each.is_gap(cleaned_to)]
-    return _Losses(lost, list(merge_gaps(gone, merged.runs, cleaned_to=cleaned_to)))
-
-
-def _without_log(offsets: ReportedOffsets, orphans: Sequence[int]) -> ReportedOffsets:
-    """Return missing offsets; a cleaner does not explain them if an index of their log is left."""
-    at = bisect_left(orphans, offsets.first)
-    is_left = at < len(orphans) and (offsets.last is None or orphans[at] <= offsets.last)
-    is_missing = offsets.why == MISSING and is_left
-    return offsets._replace(why=WITHOUT_LOG) if is_missing else offsets
 
 
 def _transaction_ends(
     files: Files,
     source: str,
     merged: MergedLog,
-    losses: _Losses,
+    missing: SalvageLosses,
     *,
     cleaned_to: int,
     notes: list[str],
@@ -422,7 +380,7 @@ def _transaction_ends(
     events = ProducerEvents(event for run in merged.runs for event in run.events)
     free = (
         LostRange(each.first, UNKNOWN_END if each.last is None else each.last)
-        for each in losses.lost
+        for each in missing.lost
         if not each.is_inside_batch
     )
     # A batch of a search, or from elsewhere, may stand where a marker was.
@@ -432,26 +390,12 @@ def _transaction_ends(
         if run.only is not None and run.only.trust < Trust.REBUILT
     )
     lost = LostRanges([*free, *taken], cleaned_to=max(cleaned_to, merged.runs[0].first))
-    if not list(events) or (lost.first is None and not losses.gaps):
+    if not list(events) or (lost.first is None and not missing.gaps):
         return TransactionEnds([], [], {}), events
     if lost.first is None:
         notes = []  # Without losses, an index that contradicts the log is left to verify.
     evidence = read_evidence(files, source, events=events, lost=lost, notes=notes)
     return find_ends(events, lost, evidence=evidence), events
-
-
-def _without(lost: Sequence[ReportedOffsets], offsets: Sequence[int]) -> Iterator[ReportedOffsets]:
-    """Yield the lost ranges without some of their offsets, which ascend."""
-    at = 0
-    for each in lost:
-        first = each.first
-        while at < len(offsets) and (each.last is None or offsets[at] <= each.last):
-            if offsets[at] > first:
-                yield each._replace(first=first, last=offsets[at] - 1)
-            first = max(first, offsets[at] + 1)
-            at += 1
-        if each.last is None or first <= each.last:
-            yield each._replace(first=first)
 
 
 # -- notes

@@ -1,0 +1,88 @@
+"""Missing offsets of a salvaged log: lost ones, and gaps that a cleaner has left.
+
+Offsets below the log start are missing too if the files have others there. They are not reported,
+since no reader gets them. But the marker of a kept transaction may have been there.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, lacking_offsets
+from cordwood.workbench.salvage.salvage_report import (
+    MISSING,
+    WITHOUT_LOG,
+    DamagedOffsets,
+    ReportedOffsets,
+    find_losses,
+    merge_gaps,
+)
+from cordwood.workbench.salvage.source_directory import SideFileFacts
+from cordwood.workbench.salvage.transaction_ends import RebuiltMarker
+
+
+class SalvageLosses(NamedTuple):
+    """The missing offsets of a log: all lost ones, and the gaps from the log start on."""
+
+    lost: list[ReportedOffsets]
+    gaps: list[ReportedOffsets]
+    log_start: int = 0
+
+    def reported(self, markers: Iterable[RebuiltMarker]) -> Iterator[ReportedOffsets]:
+        """Yield the lost ranges from the log start on, without the places of rebuilt markers."""
+        rebuilt = [each.offset for each in markers if each.is_placed]
+        return _behind(_without(self.lost, rebuilt), self.log_start)
+
+
+def find_lost(
+    runs: Sequence[SalvagedRun],
+    damages: Sequence[DamagedOffsets],
+    *,
+    known: SideFileFacts,
+    cleaned_to: int,
+    windows: SourceWindows,
+) -> SalvageLosses:
+    """Return the offsets of a log that are in no batch, or in no record of one."""
+    first, end = runs[0].first, runs[-1].next_offset
+    found = find_losses(
+        runs,
+        damages,
+        start=min(first, known.first_offset),
+        known_end=known.end,
+        is_end_known=known.end in known.marks,
+        lacking=lambda run: lacking_offsets(run, windows),
+    )
+    gone = [_without_log(each, known.orphans) for each in found]
+    lost = [each for each in gone if not each.is_gap(cleaned_to)]
+    log_start = known.log_start if known.log_start < end else 0
+    gaps = merge_gaps(_behind(gone, log_start), runs, cleaned_to=cleaned_to)
+    return SalvageLosses(lost, list(gaps), log_start)
+
+
+def _without_log(offsets: ReportedOffsets, orphans: Sequence[int]) -> ReportedOffsets:
+    """Return missing offsets; a cleaner does not explain them if an index of their log is left."""
+    at = bisect_left(orphans, offsets.first)
+    is_left = at < len(orphans) and (offsets.last is None or orphans[at] <= offsets.last)
+    is_missing = offsets.why == MISSING and is_left
+    return offsets._replace(why=WITHOUT_LOG) if is_missing else offsets
+
+
+def _behind(ranges: Iterable[ReportedOffsets], start: int) -> Iterator[ReportedOffsets]:
+    """Yield the parts of ranges from an offset on."""
+    for each in ranges:
+        if each.last is None or each.last >= start:
+            yield each._replace(first=max(each.first, start))
+
+
+def _without(lost: Sequence[ReportedOffsets], offsets: Sequence[int]) -> Iterator[ReportedOffsets]:
+    """Yield the lost ranges without some of their offsets, which ascend."""
+    at = 0
+    for each in lost:
+        first = each.first
+        while at < len(offsets) and (each.last is None or offsets[at] <= each.last):
+            if offsets[at] > first:
+                yield each._replace(first=first, last=offsets[at] - 1)
+            first = max(first, offsets[at] + 1)
+            at += 1
+        if each.last is None or first <= each.last:
+            yield each._replace(first=first)

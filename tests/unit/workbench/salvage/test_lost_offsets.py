@@ -1,0 +1,62 @@
+"""Missing offsets below and above the log start, and the places of rebuilt markers."""
+
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.workbench.salvage.batch_run import TransactionEvent
+from cordwood.workbench.salvage.lost_offsets import SalvageLosses
+from cordwood.workbench.salvage.salvage import salvage
+from cordwood.workbench.salvage.salvage_report import MISSING, ReportedOffsets, SalvageReport
+from cordwood.workbench.salvage.transaction_ends import RebuiltMarker
+from tests.unit.workbench.salvage_samples import (
+    SOURCE,
+    batch,
+    broken,
+    directory,
+    entries,
+    marker,
+    ports,
+    transactional,
+)
+
+
+def log_of(*segments: bytes, log_start: int = 0, **beside: bytes) -> MemoryFiles:
+    """Return a partition with segments of four offsets, and its transaction indexes."""
+    contents = {f"{4 * at:020}.log": data for at, data in enumerate(segments)}
+    contents |= {f"{int(name[1:]):020}.txnindex": data for name, data in beside.items()}
+    start = b"0\n1\nt 0 %d\n" % log_start
+    return directory(contents, beside={"log-start-offset-checkpoint": start})
+
+
+def lost(report: SalvageReport) -> list[tuple[int, int | None]]:
+    return [each[:2] for each in report.lost]
+
+
+def test_lost_offsets_below_the_log_start_are_not_reported() -> None:
+    reports = [
+        salvage(ports(log_of(batch(0), batch(6, 2), log_start=start)), SOURCE, out="/out")
+        for start in (0, 5, 6)
+    ]
+
+    assert list(map(lost, reports)) == [[(4, 5)], [(5, 5)], []]
+
+
+def test_marker_below_the_log_start_is_rebuilt_where_the_index_has_it() -> None:
+    """Without it, the transaction's end would be looked for among the offsets behind it."""
+    second = transactional(8) + broken(batch(9)) + transactional(13) + marker(14, is_commit=False)
+    first = transactional(0, 4), broken(marker(4, is_commit=False)) + batch(5, 3)
+    files = log_of(*first, second, log_start=6, n4=entries((7, 0, 4)), n8=entries((7, 13, 14)))
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.mended] == [(4, 4), (12, 12)]
+    assert report.notes == ()
+
+
+def test_place_of_a_rebuilt_marker_is_lost_unless_it_is_certain() -> None:
+    event = TransactionEvent(0, 1, 7, 0, 0, 0)
+    missing = SalvageLosses([ReportedOffsets(2, 9, MISSING)], [], log_start=3)
+    markers = [
+        RebuiltMarker(5, is_commit=True, event=event, why=""),
+        RebuiltMarker(7, is_commit=True, event=event, why="", is_placed=False),
+    ]
+
+    assert [each[:2] for each in missing.reported(markers)] == [(3, 4), (6, 9)]
