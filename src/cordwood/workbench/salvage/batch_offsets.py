@@ -173,7 +173,8 @@ def _is_in_order(batches: FileBatches, given: range) -> bool:
     """Return whether batches that ascend are within the limits, and the last one is certain."""
     first, last, bounds = batches.found[0], batches.found[-1], batches.bounds
     is_certain = bounds.following is not None or batches.is_joined(len(given) - 1, given)
-    return bounds.has(first) and bounds.has(last) and is_certain
+    is_within = (bounds.base or 0) <= first.offset and bounds.has(last)
+    return is_within and is_certain
 
 
 def _cleaned_places(batches: FileBatches, right: Collection[int]) -> Callable[[int], bool]:

@@ -133,3 +133,16 @@ def test_header_with_a_wrong_number_of_records_displaces_no_batch() -> None:
 
     assert placed(log(0) + bytes(broken) + log(8), FileBounds(0, 12))[-1] == (8, "LED")
     assert placed(log(0) + bytes(broken) + log(8), FileBounds(0, 90))[-1] == (8, "UNJOINED")
+
+
+@pytest.mark.parametrize(("base", "widths"), ((8, (4, 4)), (8, (4,))))
+def test_first_offset_that_is_little_below_the_file_s_base_is_corrected(
+    base: int, widths: tuple[int, ...]
+) -> None:
+    end = base + sum(widths)
+    data = batch(base - 1) + b"".join(batch(base + 4) for _ in widths[1:])
+
+    chain = chain_of(data, bounds=FileBounds(base, end))
+
+    assert [each.offset for each in chain.batches] == list(range(base, end, 4))
+    assert chain.batches[0].repairs == ("base offset (was 7)",)
