@@ -1,14 +1,20 @@
 """Leader epochs of salvaged batches, which no checksum covers.
 
-They never decrease. One that decreases, or is too high, gets the epoch of its neighbours, or that
-of its offset in the checkpoint of leader epochs. Old messages have no epoch (-1), and keep none in
-a v2 batch: a cleaner or a conversion may have written it among batches with epochs.
+They never decrease. The longest chain of epochs that do not decrease is right; of several, the one
+in which the most batches have the epoch of the one before them. An epoch outside of the chain gets
+that of its neighbours, or that of its offset in the checkpoint of leader epochs. The epochs next to
+the file, or those of its ends in the checkpoint, are in the row as well. Old messages have no epoch
+(-1), and keep none in a v2 batch: a cleaner or a conversion may have written it among batches with
+epochs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
 from cordwood.records.record_batch import MAGIC
+from cordwood.workbench.salvage.offset_chain import longest_chain
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
 
 
@@ -36,44 +42,71 @@ def correct_epochs(
     return batches
 
 
+class _Row(NamedTuple):
+    """The epochs of a file in a row, and the index of each one's batch; None for an end's."""
+
+    epochs: list[int]
+    places: list[int | None]
+
+
 def _correct_trusted_epochs(
     batches: list[SalvagedBatch],
     epoch_for: Callable[[Offset], LeaderEpoch | None],
     *,
     around: tuple[int | None, int | None],
 ) -> list[SalvagedBatch]:
-    """Correct the epochs that are below or above those of both neighbours."""
-    afters = _next_epochs(batches)
-    latest: int = NO_LEADER_EPOCH
-    for index, batch in enumerate(batches):
-        if batch.epoch == NO_LEADER_EPOCH:
-            continue
-        known = epoch_for(Offset(batch.offset))
-        ends = around if known is None else (known, known)
-        before = latest if index else ends[0]
-        after = ends[1] if afters[index] is None else afters[index]
-        if _is_wrong(batch, before, after):
-            assert before is not None, "_is_wrong requires it"
-            assert after is not None, "_is_wrong requires it"
-            right = after if before == NO_LEADER_EPOCH else before
-            right = known if known is not None and before <= known else right
-            repair = f"leader epoch (was {batch.epoch})"
-            batches[index] = batch._replace(epoch=right, repairs=(*batch.repairs, repair))
-        latest = batches[index].epoch
+    """Correct the epochs that are not in the chain, between two that are."""
+    row = _row_of(batches, epoch_for, around)
+    count = len(row.epochs)
+    # Epochs may be equal: the place makes the numbers ascend.
+    spans = [(epoch * count + at, epoch * count + at) for at, epoch in enumerate(row.epochs)]
+    right = sorted(longest_chain(spans))
+    for at, before, after in _outside(right):
+        place = row.places[at]
+        if place is not None and batches[place].header.magic == MAGIC:
+            low, high = row.epochs[before], row.epochs[after]
+            known = epoch_for(Offset(batches[place].offset))
+            batches[place] = _corrected(batches[place], low, high, known=known)
     return batches
 
 
-def _next_epochs(batches: list[SalvagedBatch]) -> list[int | None]:
-    """Return for each batch the epoch of the next one that has one; None without such a batch."""
-    found: list[int | None] = []
-    after = None
-    for batch in reversed(batches):
-        found.append(after)
-        after = after if batch.epoch == NO_LEADER_EPOCH else batch.epoch
-    return found[::-1]
+def _row_of(
+    batches: Sequence[SalvagedBatch],
+    epoch_for: Callable[[Offset], LeaderEpoch | None],
+    around: tuple[int | None, int | None],
+) -> _Row:
+    """Return the epochs of batches that have one, between those of the ends.
+
+    Those ends count twice that are more certain than one batch: they are in the checkpoint, or were
+    corrected before.
+    """
+    row = _Row([], [])
+    places = [at for at, batch in enumerate(batches) if batch.epoch != NO_LEADER_EPOCH]
+    if not places:
+        return row
+    first, last = (epoch_for(Offset(batches[places[at]].offset)) for at in (0, -1))
+    start, end = (around[0] if first is None else first), (around[1] if last is None else last)
+    for epoch, place in (
+        *((start, None),) * 2,
+        *((batches[at].epoch, at) for at in places),
+        *((end, None),) * (1 if last is None else 2),
+    ):
+        if epoch is not None:
+            row.epochs.append(epoch)
+            row.places.append(place)
+    return row
 
 
-def _is_wrong(batch: SalvagedBatch, before: int | None, after: int | None) -> bool:
-    if batch.header.magic != MAGIC or before is None or after is None:
-        return False
-    return before <= after and not before <= batch.epoch <= after
+def _outside(right: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the places outside of the chain that are between two of it, and those two."""
+    for before, after in pairwise(right):
+        for at in range(before + 1, after):
+            yield at, before, after
+
+
+def _corrected(batch: SalvagedBatch, low: int, high: int, *, known: int | None) -> SalvagedBatch:
+    """Return a batch with the epoch of the checkpoint, or with that of its neighbours."""
+    right = high if low == NO_LEADER_EPOCH else low
+    right = known if known is not None and low <= known <= high else right
+    repair = f"leader epoch (was {batch.epoch})"
+    return batch._replace(epoch=right, repairs=(*batch.repairs, repair))

@@ -176,18 +176,21 @@ def test_rebuilt_batch_that_reaches_into_the_next_file_is_a_misfit() -> None:
         ((0, 9, 0, 5), None, (0, 0, 0, 5)),
         ((0, 2, 0, 5), None, (0, 0, 0, 5)),
         ((3, 1, 3, 3), None, (3, 3, 3, 3)),
-        ((1, 0, 3, 3), 2, (1, 2, 3, 3)),
-        ((1, 1, 1, 9), 1, (1, 1, 1, 1)),
-        ((9, 1, 1, 1), 1, (1, 1, 1, 1)),
+        ((1, 0, 3, 3), (1, 2, 3, 3), (1, 2, 3, 3)),
+        ((1, 1, 1, 9), (1,) * 4, (1, 1, 1, 1)),
+        ((9, 1, 1, 1), (1,) * 4, (1, 1, 1, 1)),
         ((9, 1, 1, 1), None, (9, 1, 1, 1)),
     ),
 )
 def test_epoch_out_of_order_is_corrected(
-    epochs: tuple[int, ...], known: int | None, right: tuple[int, ...]
+    epochs: tuple[int, ...], known: tuple[int, ...] | None, right: tuple[int, ...]
 ) -> None:
     data = log(0, 4, 8, 12, epochs=epochs)
 
-    chain = chained(data, FileBounds(0), lambda _: None if known is None else LeaderEpoch(known))
+    def epoch_for(offset: Offset) -> LeaderEpoch | None:
+        return None if known is None else LeaderEpoch(known[offset // 4])
+
+    chain = chained(data, FileBounds(0), epoch_for)
 
     assert tuple(each.epoch for each in chain.batches) == right
 

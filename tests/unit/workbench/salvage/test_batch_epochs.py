@@ -2,6 +2,7 @@
 
 import pytest
 
+from cordwood.core.types import LeaderEpoch
 from cordwood.workbench.salvage.batch_epochs import correct_epochs
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from tests.unit.workbench.salvage_samples import batch, headed
@@ -49,3 +50,33 @@ def test_epochs_next_to_batches_without_one_are_compared(
 def test_first_doubtful_batch_gets_the_epoch_before_the_file() -> None:
     assert corrected(17, 18, around=(1, 1), trust=Trust.REBUILT) == [1, 1]
     assert corrected(17, around=(None, 1), trust=Trust.REBUILT) == [17]
+
+
+@pytest.mark.parametrize(
+    ("epochs", "right"),
+    (
+        ((1, 9, 9, 1, 1), [1, 1, 1, 1, 1]),
+        ((1, 8, 9, 1, 1), [1, 1, 1, 1, 1]),
+        ((1, 9, 1, 3, 0, 3), [1, 1, 1, 3, 3, 3]),
+        ((9, 9, 1, 1), [1, 1, 1, 1]),
+        ((2, 2, 9), [2, 2, 9]),
+    ),
+)
+def test_wrong_epochs_next_to_each_other_are_corrected(
+    epochs: tuple[int, ...], right: list[int]
+) -> None:
+    assert corrected(*epochs, around=(1, 9 if right[-1] == 9 else None)) == right
+
+
+def test_checkpoint_of_epochs_decides_between_neighbours() -> None:
+    epochs = (1, 9, 9, 4, 4)
+    batches = [
+        SalvagedBatch("file", headed(batch(4 * at)), offset=4 * at, epoch=epoch)
+        for at, epoch in enumerate(epochs)
+    ]
+
+    found = correct_epochs(
+        batches, lambda offset: LeaderEpoch(4 if offset >= 8 else 1), around=(None, None)
+    )
+
+    assert [each.epoch for each in found] == [1, 1, 4, 4, 4]
