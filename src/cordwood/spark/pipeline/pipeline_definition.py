@@ -1,7 +1,7 @@
 """Definition of a pipeline, from a TOML file or a mapping (Kafka Connect: a connector's config).
 
     name = "orders"
-    checkpoint = "checkpoints/orders"       the state of the stream; by default beside the file
+    checkpoint = "checkpoints/orders"       the state of the stream; by default <name>.checkpoint
     trigger = "5 seconds"                   or "available-now", the default: stop at the end
 
     [source]                                options of format("cordwood"); by default a new
@@ -29,7 +29,6 @@
 Paths are relative to the folder of the file.
 """
 
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +37,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from cordwood.core.errors import SettingError
+from cordwood.spark.runtime.local_path import is_address
 
 Options: TypeAlias = Mapping[str, str]
 
@@ -52,8 +52,6 @@ _NAMES: Final = ("name", "checkpoint", "trigger", "source", "transform", "sink")
 STEPS: Final = ("sql", "function", "decode", "encode", "dead-letters")
 #: Options with paths.
 _PATHS: Final = ("path", "to", "schemas", "refillPath", "gapTable")
-#: The scheme of an address, such as `s3a:` or `file:`.
-_ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]*:/")
 _TABLE_OPTIONS: Final = ("to", "table", "mode", "key", "order")
 _CATALOG: Final = "catalog."
 
@@ -243,7 +241,7 @@ def _flatten(part: Mapping[str, object], prefix: str, into: dict[str, str]) -> N
 
 def _placed(text: str, folder: str) -> str:
     """Return a path in a folder; addresses stay as they are."""
-    return text if _ADDRESS.match(text) else str(Path(folder, text))
+    return text if is_address(text) else str(Path(folder, text))
 
 
 def _text(given: Mapping[str, object], name: str, *, default: str = "") -> str:

@@ -30,6 +30,7 @@ from cordwood.spark.pipeline.pipeline_definition import (
 )
 from cordwood.spark.pipeline.pipeline_steps import apply_steps
 from cordwood.spark.pipeline.table_writer import TableWriter
+from cordwood.spark.runtime.local_path import find_local_path
 from cordwood.spark.runtime.session import DataStreamWriter, StreamingQuery
 from cordwood.spark.runtime.stream_settings import CHECKPOINT_MANAGER, LOCAL_MANAGER
 
@@ -148,9 +149,9 @@ class _RowCounts(StreamingQueryListener):
 
 @contextmanager
 def _local_manager(spark: SparkSession, checkpoint: str) -> Iterator[None]:
-    """Set the manager of checkpoints on a path for a query that starts in the block."""
+    """Set the manager of checkpoints on a local path for a query that starts in the block."""
     before = spark.conf.get(CHECKPOINT_MANAGER, None)
-    if "://" not in checkpoint:
+    if find_local_path(checkpoint) is not None:
         spark.conf.set(CHECKPOINT_MANAGER, LOCAL_MANAGER)
     try:
         yield
@@ -184,13 +185,14 @@ def cause_of(error: StreamingQueryException) -> str:
 
 
 class _EndOffsets:
-    """Reads the offsets after a batch from the checkpoint, if that is on a path."""
+    """Reads the offsets after a batch from the checkpoint, if that is on a local path."""
 
     def __init__(self, checkpoint: str) -> None:
         self._checkpoint = checkpoint
 
     def __call__(self, batch_id: int) -> str | None:
-        if "://" in self._checkpoint:
+        folder = find_local_path(self._checkpoint)
+        if folder is None:
             return None
-        path = Path(self._checkpoint, "offsets", str(batch_id))
+        path = Path(folder, "offsets", str(batch_id))
         return path.read_text().splitlines()[-1] if path.exists() else None

@@ -13,6 +13,7 @@ from typing import Final
 from cordwood.core.errors import SettingError
 from cordwood.spark.pipeline.pipeline_definition import KafkaSink, Pipeline
 from cordwood.spark.pipeline.table_writer import open_batch_table
+from cordwood.spark.runtime.local_path import find_local_path
 from cordwood.spark.stream.checkpoint_offsets import Checkpoint, read_checkpoint
 
 _METADATA: Final = "metadata"
@@ -50,7 +51,7 @@ class PipelineState:
 
 
 def pipeline_state(pipeline: Pipeline) -> PipelineState:
-    """Return the state of a pipeline; its checkpoint must be on a path."""
+    """Return the state of a pipeline; its checkpoint must be on a local path."""
     folder = _checkpoint_folder(pipeline)
     if not (folder / _METADATA).exists() or not any((folder / "offsets").glob("[0-9]*")):
         return PipelineState(name=pipeline.name)
@@ -83,10 +84,11 @@ def reset_pipeline(pipeline: Pipeline) -> bool:
 
 
 def _checkpoint_folder(pipeline: Pipeline) -> Path:
-    if "://" in pipeline.checkpoint:
+    folder = find_local_path(pipeline.checkpoint)
+    if folder is None:
         raise SettingError(
-            f"{pipeline.checkpoint}: a checkpoint that is not on a path cannot be read here",
+            f"{pipeline.checkpoint}: a checkpoint that is not on a local path cannot be read here",
             key="checkpoint",
             remedy="use the tools of its file system",
         )
-    return Path(pipeline.checkpoint)
+    return Path(folder)

@@ -30,7 +30,7 @@ from cordwood.spark.pipeline.delta_batches import DeltaBatches
 from cordwood.spark.pipeline.iceberg_batches import IcebergBatches
 from cordwood.spark.pipeline.parquet_batches import ParquetBatches
 from cordwood.spark.pipeline.pipeline_definition import UPSERT, TableSink
-from cordwood.spark.source.local_paths import local_path
+from cordwood.spark.runtime.local_path import local_path
 
 _VALUE: Final = "value"
 _LAST: Final = "cordwood_last"

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from cordwood.core.errors import InconsistentTopicIdError, OffsetOutOfRangeError
 from cordwood.core.ports import Files
+from cordwood.spark.runtime.local_path import is_address
 from cordwood.spark.source.coverage import NO_IDS, AvailableRange, OffsetRange, PlannedRead, cover
 from cordwood.spark.source.directory_offsets import find_directories
 from cordwood.spark.source.source_options import SourceOptions, TopicChoice
@@ -79,7 +80,7 @@ def refill_gaps(
 def record_gaps(gaps: Iterable[OffsetRange], folder: str) -> None:
     """Write one file per gap into the table's folder, a path or a URI."""
     system, path = (
-        pafs.FileSystem.from_uri(folder) if "://" in folder else (pafs.LocalFileSystem(), folder)
+        pafs.FileSystem.from_uri(folder) if is_address(folder) else (pafs.LocalFileSystem(), folder)
     )
     system.create_dir(path)
     for gap in _unrecorded(gaps, system, path):

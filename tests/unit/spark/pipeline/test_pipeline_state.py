@@ -61,6 +61,16 @@ def test_reset_removes_a_checkpoint_and_no_other_folder(tmp_path: Path) -> None:
         reset_pipeline(pipeline_in(tmp_path))
 
 
-def test_checkpoint_in_another_file_system_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="not on a path"):
-        pipeline_state(pipeline_in(tmp_path, checkpoint="s3://bucket/a"))
+@pytest.mark.parametrize("checkpoint", ("s3://bucket/a", "hdfs:/a"))
+def test_checkpoint_in_another_file_system_is_rejected(tmp_path: Path, checkpoint: str) -> None:
+    with pytest.raises(SettingError, match="not on a local path"):
+        pipeline_state(pipeline_in(tmp_path, checkpoint=checkpoint))
+
+
+@pytest.mark.parametrize("scheme", ("file:", "file://"))
+def test_checkpoint_is_found_by_its_address(tmp_path: Path, scheme: str) -> None:
+    write_checkpoint(tmp_path, is_finished=True)
+    pipeline = pipeline_in(tmp_path, checkpoint=f"{scheme}{tmp_path}/a.checkpoint")
+
+    assert pipeline_state(pipeline).state == "finished"
+    assert reset_pipeline(pipeline)

@@ -51,9 +51,9 @@ from cordwood.spark.jobs.tables.table_ledger import (
     empty_state,
 )
 from cordwood.spark.jobs.task_packing import group_by_bytes, pack_tasks, total_bytes
+from cordwood.spark.runtime.local_path import local_path
 from cordwood.spark.runtime.progress import UNSEEN, Progress
 from cordwood.spark.runtime.task_runner import run_tasks
-from cordwood.spark.source.local_paths import local_path
 from cordwood.spark.source.split_planning import ReadPlan, plan_read
 from cordwood.spark.source.splits import Split
 from cordwood.storage.files.atomic_write import exists

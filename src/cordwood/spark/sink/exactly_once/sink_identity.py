@@ -11,18 +11,16 @@ run has left.
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
 from cordwood.core.errors import SettingError
+from cordwood.spark.runtime.local_path import find_local_path
 from cordwood.spark.sink.exactly_once.sink_names import SinkNames
 from cordwood.spark.sink.sink_options import SinkOptions
 
 _PREFIX: Final = "cordwood"
-_LOCAL: Final = re.compile(r"file:(?://)?(?P<path>/.*)")
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def stream_names(options: SinkOptions) -> SinkNames:
@@ -60,20 +58,14 @@ def job_query_id(options: SinkOptions, names: SinkNames) -> UUID:
 
 def query_id_of(checkpoint: str) -> UUID:
     """Return the id of the query of a checkpoint on a local disk."""
-    path = Path(_local_path(checkpoint), "metadata")
+    folder = find_local_path(checkpoint)
+    if folder is None:
+        raise _unnamed(f"the checkpoint {checkpoint} is not on a local disk")
+    path = Path(folder, "metadata")
     try:
         return UUID(str(json.loads(path.read_text(encoding="utf-8"))["id"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _unnamed(f"{path} has no query id ({error})") from error
-
-
-def _local_path(checkpoint: str) -> str:
-    local = _LOCAL.fullmatch(checkpoint)
-    if local is not None:
-        return local["path"]
-    if _SCHEME.match(checkpoint):
-        raise _unnamed(f"the checkpoint {checkpoint} is not on a local disk")
-    return checkpoint
 
 
 def _unnamed(problem: str) -> SettingError:
