@@ -7,7 +7,6 @@ A pipeline that is stopped or killed continues at its checkpoint; no row is repe
 what readers see. Several pipelines can run in one session.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from cordwood.spark.pipeline.table_writer import TableWriter
 from cordwood.spark.runtime.local_path import find_local_path
 from cordwood.spark.runtime.session import DataStreamWriter, StreamingQuery
 from cordwood.spark.runtime.stream_settings import CHECKPOINT_MANAGER, LOCAL_MANAGER
+from cordwood.spark.runtime.task_runner import OWN_ERROR
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import (
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 #: The most time for the last events of a query.
 _PATIENCE_S: Final = 30
-_OWN_ERROR: Final = re.compile(r"^cordwood\.core\.errors\.[\w.]+: (.+)$", re.MULTILINE)
 #: Options of the source that differ from those of a stream.
 DEFAULTS: Final = {"startingOffsets": "earliest", "isolation.level": "read_committed"}
 
@@ -171,7 +170,10 @@ def _writer(frame: DataFrame, pipeline: Pipeline) -> DataStreamWriter:
 
 
 def topic_options(sink: KafkaSink, steps: Sequence[PipelineStep]) -> Options:
-    """Return the options of the sink; if rows name their topics, its record goes to the first."""
+    """Return the options of the sink.
+
+    If rows name their topics, the topic of the rows without an error keys the intent record.
+    """
     named = [each.options["topic"] for each in steps if "topic" in each.options]
     if "topic" in sink.options or not named:
         return sink.options
@@ -180,8 +182,8 @@ def topic_options(sink: KafkaSink, steps: Sequence[PipelineStep]) -> Options:
 
 def cause_of(error: StreamingQueryException) -> str:
     """Return the error of ours that a query ended with, without the words of Spark around it."""
-    found = _OWN_ERROR.findall(str(error))
-    return str(found[-1]) if found else str(error)
+    found = [each["words"] for each in OWN_ERROR.finditer(str(error))]
+    return found[-1] if found else str(error)
 
 
 class _EndOffsets:

@@ -33,7 +33,8 @@ from cordwood.spark.runtime.worker_warmup import prepare_worker
 #: Reports a number of finished bytes.
 AdvanceProgress = Callable[[int], object]
 
-_OURS: Final = re.compile(r"cordwood\.core\.errors(\.\w+)*\.(?P<name>\w+): (?P<words>.*)")
+#: The line of a Python traceback with an error of this package.
+OWN_ERROR: Final = re.compile(r"^cordwood(?:\.\w+)+\.(?P<name>\w+): (?P<words>.*)$", re.MULTILINE)
 
 #: The number of tasks at a time in a Spark Connect session that has no setting for it.
 _CONNECT_PARALLELISM: Final = 8
@@ -110,7 +111,7 @@ def translate_errors() -> Iterator[None]:
 def parse_error(message: str) -> CordwoodError:
     """Return the error whose text is in Spark's message."""
     reason = last_line(message)
-    found = _OURS.match(reason)
+    found = OWN_ERROR.match(reason)
     kind = getattr(errors, found["name"], None) if found is not None else None
     if found is not None and isinstance(kind, type) and issubclass(kind, KafkaError):
         return kind(found["words"])

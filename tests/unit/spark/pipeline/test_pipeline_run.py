@@ -26,10 +26,12 @@ def test_topic_of_the_sink_is_kept(options: dict[str, str]) -> None:
     assert topic_options(KafkaSink(options=options), [DEAD]) == options
 
 
-def test_cause_is_the_error_of_the_package() -> None:
-    words = (
-        "Query failed\ncordwood.core.errors.tree.SettingError: topic is missing; set it\n at java"
-    )
+@pytest.mark.parametrize(
+    "name",
+    ("core.errors.tree.SettingError", "spark.formats.schema_registry.SchemaRegistryError"),
+)
+def test_cause_is_the_error_of_the_package(name: str) -> None:
+    words = f"Query failed\ncordwood.{name}: topic is missing; set it\n at java"
 
     assert cause_of(StreamingQueryException(words)) == "topic is missing; set it"
     assert cause_of(StreamingQueryException("no memory")) == "no memory"
