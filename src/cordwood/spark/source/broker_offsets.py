@@ -110,7 +110,7 @@ class BrokerOffsetReader:
 
 
 class Brokers(NamedTuple):
-    """Open clients of the brokers, for any number of looks."""
+    """Open clients of the brokers, which a stream keeps from view to view."""
 
     admin: Admin
     consumer: Consumer[bytes, bytes]
@@ -124,20 +124,13 @@ def open_brokers(options: SourceOptions) -> Iterator[Brokers]:
         yield Brokers(admin, consumer)
 
 
-def look_at_brokers(brokers: Brokers, options: SourceOptions) -> BrokerOffsetReader:
+def broker_offset_reader(brokers: Brokers, options: SourceOptions) -> BrokerOffsetReader:
     """Return the offset reader of the partitions that the options select now."""
     topics = brokers.admin.list_topics(with_internal=True)
     described = brokers.admin.describe_topics(filter(options.topics.may_include, topics))
     ids = {topic.name: topic.topic_id for topic in described if topic.topic_id != _NO_ID}
     partitions = select_partitions(described, options.topics)
     return BrokerOffsetReader(brokers.consumer, topics, partitions, topic_ids=ids)
-
-
-@contextmanager
-def open_offset_reader(options: SourceOptions) -> Iterator[BrokerOffsetReader]:
-    """Yield the offset reader of the brokers, with the selected partitions."""
-    with open_brokers(options) as brokers:
-        yield look_at_brokers(brokers, options)
 
 
 def select_partitions(

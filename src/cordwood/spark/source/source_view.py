@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
-from cordwood.spark.source.broker_offsets import Brokers, look_at_brokers, open_brokers
+from cordwood.spark.source.broker_offsets import Brokers, broker_offset_reader, open_brokers
 from cordwood.spark.source.coverage import AvailableRange, OffsetReader
 from cordwood.spark.source.directory_offsets import find_directories
 from cordwood.spark.source.high_watermarks import CountsOf
@@ -55,7 +55,7 @@ class OpenSources(NamedTuple):
         )
         if self.brokers is None:
             return [directories]
-        return [directories, look_at_brokers(self.brokers, self.options)]
+        return [directories, broker_offset_reader(self.brokers, self.options)]
 
     def view(self, *, is_checked: bool = True) -> SourceView:
         """Return the present view; `is_checked` rejects requested partitions that do not exist."""

@@ -1,5 +1,8 @@
 """Partitions and offsets of brokers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 import cordwood
@@ -8,8 +11,9 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.list_offsets import ListOffsetsRequest
 from cordwood.spark.source.broker_offsets import (
     BrokerOffsetReader,
+    broker_offset_reader,
+    open_brokers,
     open_consumer,
-    open_offset_reader,
     select_partitions,
 )
 from cordwood.spark.source.coverage import AvailableRange, BrokerSource, KnownEnd
@@ -23,6 +27,13 @@ ALL_OF_T = TopicChoice(names=frozenset({"t"}))
 
 def _options(fake: FakeBroker, **more: object) -> SourceOptions:
     return SourceOptions(servers=fake.address, topics=ALL_OF_T, **more)  # type: ignore[arg-type]  # by name
+
+
+@contextmanager
+def open_offset_reader(options: SourceOptions) -> Iterator[BrokerOffsetReader]:
+    """Yield the offset reader of the brokers, with the selected partitions."""
+    with open_brokers(options) as brokers:
+        yield broker_offset_reader(brokers, options)
 
 
 def test_available_ranges_are_those_of_the_brokers() -> None:
