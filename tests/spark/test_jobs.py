@@ -21,7 +21,7 @@ class ProgressSum:
     def __init__(self) -> None:
         self.size = 0
 
-    def begin(self, what: str, total: int) -> None:
+    def begin(self, phase: str, total: int) -> None:
         pass
 
     def advance(self, size: int) -> None:

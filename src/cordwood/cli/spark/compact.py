@@ -87,7 +87,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
             config=parse_pairs(config),
             broker_config=None if broker_config is None else absolute_path(broker_config),
             progress=job.progress,
-            hear=printer.print_report,
+            on_report=printer.print_report,
         )
         for failure in done.failures:
             printer.print_failure(failure)

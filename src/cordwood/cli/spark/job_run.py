@@ -64,9 +64,9 @@ def job_session(
 def job_progress(*, is_shown: bool = True) -> Iterator["Progress"]:
     """Yield the progress display of a job."""
     if not is_shown:
-        from cordwood.spark.jobs import UNSEEN  # noqa: PLC0415  # help needs none of it
+        from cordwood.spark.jobs import NO_PROGRESS  # noqa: PLC0415  # help needs none of it
 
-        yield UNSEEN
+        yield NO_PROGRESS
         return
     if not is_terminal(sys.stderr):
         yield ProgressLines()
@@ -84,8 +84,8 @@ class ProgressBars:
     def __init__(self, rich: "RichProgress") -> None:
         self._rich = rich
 
-    def begin(self, what: str, total: int) -> None:
-        self._task = self._rich.add_task(what, total=total)
+    def begin(self, phase: str, total: int) -> None:
+        self._task = self._rich.add_task(phase, total=total)
 
     def advance(self, size: int) -> None:
         self._rich.advance(self._task, size)
@@ -95,11 +95,11 @@ class ProgressLines:
     """One line for each tenth of a phase."""
 
     def __init__(self) -> None:
-        self._what = ""
+        self._phase = ""
         self._total = self._done = self._tenths = 0
 
-    def begin(self, what: str, total: int) -> None:
-        self._what, self._total = what, total
+    def begin(self, phase: str, total: int) -> None:
+        self._phase, self._total = phase, total
         self._done = self._tenths = 0
 
     def advance(self, size: int) -> None:
@@ -107,4 +107,4 @@ class ProgressLines:
         tenths = _TENTHS * self._done // self._total if self._total else _TENTHS
         if tenths > self._tenths:
             self._tenths = tenths
-            print_message(f"{self._what}: {self._done:,} of {self._total:,} bytes")
+            print_message(f"{self._phase}: {self._done:,} of {self._total:,} bytes")

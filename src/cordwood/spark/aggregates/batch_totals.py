@@ -16,7 +16,7 @@ from cordwood.workbench.log_statistics import LogCounter
 from cordwood.workbench.segment_walk import SweptRange
 
 
-def sum_split(files: Files, split: Split, *, sweeper: BatchChecker, is_deep: bool) -> LogCounter:
+def sum_split(files: Files, split: Split, *, checker: BatchChecker, is_deep: bool) -> LogCounter:
     """Return the totals of a split; an error for damage has file and position."""
     assert isinstance(split.source, PartitionDirectory), "brokers send no batches as stored"
     counting = LogCounter(is_deep=is_deep)
@@ -26,7 +26,7 @@ def sum_split(files: Files, split: Split, *, sweeper: BatchChecker, is_deep: boo
             if first == last:
                 continue
             data, position = run.data[first:last], run.position + first
-            swept = sweeper.survey(data, counting.survey, is_deep=is_deep)
+            swept = checker.survey(data, counting.survey, is_deep=is_deep)
             if swept.fault is not None:
                 raise with_location(swept.fault, run.path, shift=position)
             counting.add(SweptRange(position, position + len(data), data, swept), run.path)

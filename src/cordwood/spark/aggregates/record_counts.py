@@ -40,7 +40,7 @@ class HeaderCount(NamedTuple):
 
 
 def count_from_headers(
-    files: Files, split: Split, *, is_committed: bool, sweeper: BatchChecker
+    files: Files, split: Split, *, is_committed: bool, checker: BatchChecker
 ) -> HeaderCount:
     """Count the records of a split from its headers."""
     assert isinstance(split.source, PartitionDirectory), "brokers send no headers alone"
@@ -53,7 +53,7 @@ def count_from_headers(
             is_lost = run.first_offset > passed and reader.log_start() > passed
             if not is_lost and _is_inside(run, split.range) and _is_decided(run, transactions):
                 aborted = () if transactions is None else find_aborted(run, transactions)
-                count = _count(run, sweeper, AbortedProducers(aborted))
+                count = _count(run, checker, AbortedProducers(aborted))
             if count is None:
                 _append_range(uncounted, split.range._replace(start=passed, end=run.next_offset))
             counted += count or 0
@@ -86,13 +86,13 @@ def _append_range(ranges: list[OffsetRange], added: OffsetRange) -> None:
     ranges.append(added)
 
 
-def _count(run: SegmentBatchRun, sweeper: BatchChecker, aborted: AbortedProducers) -> int | None:
+def _count(run: SegmentBatchRun, checker: BatchChecker, aborted: AbortedProducers) -> int | None:
     """Return the number of records by the headers of a run; None if they have no count."""
     first = read_header(run.data)
     if first is None or first.magic != MAGIC:
         return None
     survey = BatchSurvey(large=_ANY_SIZE)
-    swept = sweeper.survey(run.data, survey)
+    swept = checker.survey(run.data, survey)
     if swept.fault is not None or any(survey.magics[:MAGIC]):
         return None
     count = sum(survey.records)

@@ -164,36 +164,34 @@ def _records(
 
 def _count(splits: Sequence[Split], _advance: AdvanceProgress, *, options: SourceOptions) -> int:
     """Return the number of records; ranges on brokers are fetched to be counted."""
-    files, shared_sweeper, counted, unread = SystemFiles(), batch_checker(), 0, list[Split]()
+    files, checker, counted, unread = SystemFiles(), batch_checker(), 0, list[Split]()
     for split in splits:
         if isinstance(split.source, BrokerSource):
             unread.append(split)
             continue
-        found = count_from_headers(
-            files, split, is_committed=options.is_committed, sweeper=shared_sweeper
-        )
+        found = count_from_headers(files, split, is_committed=options.is_committed, checker=checker)
         counted += found.counted
         unread += [split._replace(range=each) for each in found.uncounted]
     return counted + sum(int(each.num_rows) for each in _records(unread, _ANY, options))
 
 
 def _sums(
-    splits: Sequence[Split], _tell: AdvanceProgress, *, is_deep: bool
+    splits: Sequence[Split], _advance: AdvanceProgress, *, is_deep: bool
 ) -> list[tuple[str, LogCounter]]:
     """Return the path and the totals of each split."""
-    files, shared_sweeper = SystemFiles(), batch_checker()
+    files, checker = SystemFiles(), batch_checker()
     return [
-        (split.source.path, sum_split(files, split, sweeper=shared_sweeper, is_deep=is_deep))
+        (split.source.path, sum_split(files, split, checker=checker, is_deep=is_deep))
         for split in splits
         if isinstance(split.source, PartitionDirectory)
     ]
 
 
 def _times(
-    splits: Sequence[Split], _tell: AdvanceProgress, *, options: SourceOptions, length: int
+    splits: Sequence[Split], _advance: AdvanceProgress, *, options: SourceOptions, length: int
 ) -> TimeCounts:
     return count_times(_records(splits, ("timestamp",), options), length=length)
 
 
-def _sketch(splits: Sequence[Split], _tell: AdvanceProgress, *, options: SourceOptions) -> bytes:
+def _sketch(splits: Sequence[Split], _advance: AdvanceProgress, *, options: SourceOptions) -> bytes:
     return sketch_keys(_records(splits, ("key",), options), add=key_adder())

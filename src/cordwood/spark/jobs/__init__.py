@@ -10,7 +10,7 @@ may import what `cordwood.spark` may.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cordwood.spark.runtime.progress import UNSEEN, Progress
+from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cordwood.workbench.convert.convert import ConvertReport
     from cordwood.workbench.verify.findings import Verification
 
-__all__ = ("UNSEEN", "Progress", "audit", "compact", "convert", "export", "replay", "verify")
+__all__ = ("NO_PROGRESS", "Progress", "audit", "compact", "convert", "export", "replay", "verify")
 
 
 def _listed(paths: Sequence[str]) -> Sequence[str]:
@@ -38,7 +38,7 @@ def verify(
     *,
     config: Mapping[str, str] | None = None,
     broker_config: str | None = None,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> "Verification":
     """Verify log directories, partitions and segment files; see `cordwood log verify`.
 
@@ -59,7 +59,7 @@ def convert(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a 
     message_format: str = "v2",
     codec: str | None = None,
     level: int | None = None,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> "ConvertReport":
     """Write partitions and log directories into `out`, in another message format or codec.
 
@@ -82,14 +82,14 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a 
     order: "CompactJobOrder | None" = None,
     config: Mapping[str, str] | None = None,
     broker_config: str | None = None,
-    progress: Progress = UNSEEN,
-    hear: "Callable[[CompactReport], object] | None" = None,
+    progress: Progress = NO_PROGRESS,
+    on_report: "Callable[[CompactReport], object] | None" = None,
 ) -> "Compaction":
     """Compact partitions that no broker uses, to the same bytes as `cordwood compact`.
 
     In a log directory, the partitions of compacted topics are compacted. `config` and
-    `broker_config` are as in `verify`. `hear` is called with the report of each finished log. To
-    resume a killed job, run it again: finished logs stay finished, other logs are unchanged.
+    `broker_config` are as in `verify`. `on_report` is called with the report of each finished log.
+    To resume a killed job, run it again: finished logs stay finished, other logs are unchanged.
     """
     from cordwood.core.ports import Ports  # noqa: PLC0415  # as below
     from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # as below
@@ -107,12 +107,12 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a 
         ports=Ports(files=files, clock=SystemClock(), random=SystemRandom()),
         order=order or CompactJobOrder(),
         progress=progress,
-        on_report=hear,
+        on_report=on_report,
     )
 
 
 def export(
-    spark: "SparkSession", to: str, *, options: Mapping[str, str], progress: Progress = UNSEEN
+    spark: "SparkSession", to: str, *, options: Mapping[str, str], progress: Progress = NO_PROGRESS
 ) -> "Export":
     """Append the records of a log after the end of a table, each offset once.
 
@@ -130,7 +130,7 @@ def export(
 
 
 def audit(
-    spark: "SparkSession", of: str, *, options: Mapping[str, str], progress: Progress = UNSEEN
+    spark: "SparkSession", of: str, *, options: Mapping[str, str], progress: Progress = NO_PROGRESS
 ) -> "Audit":
     """Verify that a table has each offset of a log exactly once, and return the differences.
 
@@ -153,7 +153,7 @@ def replay(  # tidy: allow[parameters] keyword arguments of a public function
     to: Mapping[str, str],
     rate: int | None = None,
     state: str | None = None,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> "ReplayReport":
     """Send the records of a topic to another topic, to the same partitions.
 

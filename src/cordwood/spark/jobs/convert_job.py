@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from cordwood.core.system import SystemFiles, SystemRandom
 from cordwood.spark.jobs.task_packing import pack_tasks, total_bytes
-from cordwood.spark.runtime.progress import UNSEEN, Progress
+from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.task_runner import AdvanceProgress, run_tasks
 from cordwood.workbench.convert.batch_converter import ConvertOptions
 from cordwood.workbench.convert.convert import ConvertReport, open_conversion
@@ -31,7 +31,7 @@ def convert_paths(
     out: str,
     options: ConvertOptions,
     files: SystemFiles | None = None,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> ConvertReport:
     """Convert partitions and log directories into the log directory `out`, or resume this."""
     files = files or SystemFiles()

@@ -17,7 +17,7 @@ from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.records.kernels import batch_checker
 from cordwood.spark.jobs.task_packing import pack_tasks, total_bytes
-from cordwood.spark.runtime.progress import UNSEEN, Progress
+from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.task_runner import AdvanceProgress, run_tasks
 from cordwood.storage.files.file_names import LOG
 from cordwood.storage.reader.path_resolution import reader_of
@@ -60,7 +60,7 @@ def verify_paths(
     paths: Sequence[str],
     *,
     settings: VerifySettings,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> Verification:
     """Verify paths; raise LogDirectoryError if a path has nothing to verify."""
     files = SystemFiles()
@@ -96,12 +96,12 @@ def _size(place: PartitionTarget) -> int:
 
 
 def verify_partitions(
-    places: Sequence[PartitionToVerify], tell: AdvanceProgress, *, settings: VerifySettings
+    places: Sequence[PartitionToVerify], advance: AdvanceProgress, *, settings: VerifySettings
 ) -> dict[int, VerifiedPartition]:
     """Return the findings of each partition, by its number."""
     files = SystemFiles()
     contexts = PartitionContexts(files, settings.finder(files))
-    options = VerifyOptions(checker=batch_checker(), on_bytes=tell)
+    options = VerifyOptions(checker=batch_checker(), on_bytes=advance)
     return {
         number: verify_target(
             PartitionTarget(reader_of(files, path), only), contexts=contexts, options=options

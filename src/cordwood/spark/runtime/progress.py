@@ -6,7 +6,7 @@ from typing import Final, Protocol
 class Progress(Protocol):
     """A receiver of progress. Calls do not overlap, and come from any thread."""
 
-    def begin(self, what: str, total: int) -> None:
+    def begin(self, phase: str, total: int) -> None:
         """Begin the next phase, of `total` bytes; the previous phase is finished."""
 
     def advance(self, size: int) -> None:
@@ -16,11 +16,11 @@ class Progress(Protocol):
 class _NoProgress:
     """Ignores progress."""
 
-    def begin(self, what: str, total: int) -> None:
+    def begin(self, phase: str, total: int) -> None:
         pass
 
     def advance(self, size: int) -> None:
         pass
 
 
-UNSEEN: Final[Progress] = _NoProgress()
+NO_PROGRESS: Final[Progress] = _NoProgress()

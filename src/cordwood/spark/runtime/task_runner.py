@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cordwood.core import errors
 from cordwood.core.errors import BadRecordsError, CordwoodError, KafkaError, SparkError
 from cordwood.spark.runtime.message_rows import ROW, message_row, read_messages
-from cordwood.spark.runtime.progress import UNSEEN, Progress
+from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.worker_python import use_own_python
 from cordwood.spark.runtime.worker_warmup import prepare_worker
 
@@ -48,7 +48,7 @@ def run_tasks(
     tasks: Sequence[T],
     *,
     work: Callable[[T, AdvanceProgress], R],
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
     attempts: int = 1,
 ) -> list[R]:
     """Return the result of `work` for each task; raise the first error among them.

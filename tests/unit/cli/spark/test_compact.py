@@ -35,7 +35,7 @@ REPORT = CompactReport(
 
 @contextmanager
 def without_session(*_args: object, **_given: object) -> Iterator[JobSession]:
-    yield JobSession(None, jobs.UNSEEN)  # type: ignore[arg-type]  # the job is not run
+    yield JobSession(None, jobs.NO_PROGRESS)  # type: ignore[arg-type]  # the job is not run
 
 
 class FakeJob:
@@ -48,9 +48,9 @@ class FakeJob:
 
     def compact(self, _spark: object, paths: object, **arguments: object) -> "FakeJob":
         self.arguments = {"paths": paths, **arguments}
-        hear = arguments["hear"]
-        assert callable(hear)
-        hear(self.report)
+        on_report = arguments["on_report"]
+        assert callable(on_report)
+        on_report(self.report)
         return self
 
 

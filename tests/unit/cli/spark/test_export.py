@@ -43,7 +43,7 @@ def test_export_passes_its_options_on(
     result = run(("spark", "export", *arguments, "--option", "gap=record"), monkeypatch, capfd)
 
     assert (result.code, json.loads(result.out)) == (0, {"records": 7})
-    assert call.pop("progress") is jobs.UNSEEN
+    assert call.pop("progress") is jobs.NO_PROGRESS
     assert call.pop("to") == str(tmp_path / "lake")
     assert call.pop("options") == {
         "format": "delta",

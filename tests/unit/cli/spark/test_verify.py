@@ -15,7 +15,7 @@ from tests.unit.cli.commands import run
 
 @contextmanager
 def without_spark(*_args: object, **_given: object) -> Iterator[tuple[None, object]]:
-    yield None, jobs.UNSEEN
+    yield None, jobs.NO_PROGRESS
 
 
 @pytest.mark.parametrize(("findings", "code"), (((), 0), ((damage("/t-0", "torn"),), 1)))

@@ -29,7 +29,7 @@ def _sums(files: MemoryFiles, *cuts: int) -> LogStatistics:
     counting = LogCounter(is_deep=True)
     for start, end in pairwise(cuts):
         split = Split(OffsetRange(PARTITION, start, end), 0, PartitionDirectory(DIRECTORY))
-        counting.add_part(sum_split(files, split, sweeper=PlainBatchChecker(), is_deep=True))
+        counting.add_part(sum_split(files, split, checker=PlainBatchChecker(), is_deep=True))
     return build_stat([(DIRECTORY, counting)], is_deep=True).total
 
 

@@ -47,7 +47,7 @@ OLD = message(0) + message(1, magic=0) + message(3) + v2(4, 6)
 
 def _count(files: MemoryFiles, start: int, end: int, *, is_committed: bool = False) -> HeaderCount:
     split = Split(OffsetRange(PARTITION, start, end), 0, PartitionDirectory(DIRECTORY))
-    return count_from_headers(files, split, is_committed=is_committed, sweeper=PlainBatchChecker())
+    return count_from_headers(files, split, is_committed=is_committed, checker=PlainBatchChecker())
 
 
 def _counted(files: MemoryFiles, start: int, end: int, *, is_committed: bool = False) -> int:

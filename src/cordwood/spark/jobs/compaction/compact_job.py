@@ -36,7 +36,7 @@ from cordwood.spark.jobs.compaction.distributed_compaction import (
     run_distributed_pass,
     run_whole_pass,
 )
-from cordwood.spark.runtime.progress import UNSEEN, Progress
+from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.task_runner import AdvanceProgress, run_tasks
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.log.crash_cleanup import remove_cleaned
@@ -84,7 +84,7 @@ def compact_partitions(
     *,
     ports: Ports,
     order: CompactJobOrder,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
     on_report: Callable[[CompactReport], object] | None = None,
 ) -> Compaction:
     """Compact partitions, and call `on_report` when a log is finished.

@@ -61,7 +61,7 @@ from cordwood.spark.jobs.tables.table_ledger import (
 )
 from cordwood.spark.jobs.tables.table_pieces import AuditColumns, TablePiece, find_table_offsets
 from cordwood.spark.jobs.task_packing import pack_tasks, total_bytes
-from cordwood.spark.runtime.progress import UNSEEN, Progress
+from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.task_runner import run_tasks
 from cordwood.spark.source.coverage import OffsetRange
 from cordwood.spark.source.offset_resolution import PartitionExtent
@@ -87,7 +87,7 @@ def audit_table(
     spark: SparkSession,
     options: AuditOptions,
     *,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
     random: Random | None = None,
 ) -> Audit:
     """Compare a table with its log; see `cordwood.spark.jobs.audit`."""

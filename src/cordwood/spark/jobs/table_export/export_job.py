@@ -52,7 +52,7 @@ from cordwood.spark.jobs.tables.table_ledger import (
 )
 from cordwood.spark.jobs.task_packing import group_by_bytes, pack_tasks, total_bytes
 from cordwood.spark.runtime.local_path import local_path
-from cordwood.spark.runtime.progress import UNSEEN, Progress
+from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.task_runner import run_tasks
 from cordwood.spark.source.split_planning import ReadPlan, plan_read
 from cordwood.spark.source.splits import Split
@@ -134,7 +134,7 @@ def open_table(address: TableAddress, files: Files) -> ExportTable:
 
 
 def export_log(
-    spark: SparkSession, options: ExportOptions, *, files: Files, progress: Progress = UNSEEN
+    spark: SparkSession, options: ExportOptions, *, files: Files, progress: Progress = NO_PROGRESS
 ) -> Export:
     """Append the records of a log after the table's end; see `cordwood.spark.jobs.export`.
 

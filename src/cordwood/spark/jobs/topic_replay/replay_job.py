@@ -40,7 +40,7 @@ from cordwood.spark.jobs.topic_replay.replay_plan import (
     plan_tasks,
 )
 from cordwood.spark.jobs.topic_replay.sent_offsets import SentOffsets, SentOffsetsFile
-from cordwood.spark.runtime.progress import UNSEEN, Progress
+from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.task_runner import AdvanceProgress, run_tasks
 from cordwood.spark.sink.row_producer import RowProducer
 from cordwood.spark.source import source_columns
@@ -93,7 +93,7 @@ def replay_topic(
     *,
     files: SystemFiles | None = None,
     wait: Wait = pause,
-    progress: Progress = UNSEEN,
+    progress: Progress = NO_PROGRESS,
 ) -> ReplayReport:
     """Send the records that the target does not have yet."""
     files = files or SystemFiles()

@@ -161,7 +161,7 @@ def prepare(
     )
     prepared = client.run(prepare_batch(plan, client.driver_memory))
     if prepared.aborted:
-        _say(f"cordwood: sink {names.sink}: {prepared.aborted} open transaction(s) aborted")
+        _print_line(f"cordwood: sink {names.sink}: {prepared.aborted} open transaction(s) aborted")
     return prepared
 
 
@@ -248,5 +248,5 @@ def _process_ids(_process: int) -> TransactionalIds:
     return TransactionalIds()
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stderr.write(f"{line}\n")
