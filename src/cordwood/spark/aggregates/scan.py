@@ -31,8 +31,8 @@ from cordwood.spark.aggregates.histogram import (
 )
 from cordwood.spark.aggregates.record_counts import count_from_headers
 from cordwood.spark.runtime.task_runner import AdvanceProgress, default_parallelism, run_tasks
+from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.runtime.worker_python import use_own_python
-from cordwood.spark.runtime.worker_warmup import prepare_worker
 from cordwood.spark.source.coverage import BrokerSource, PartitionDirectory
 from cordwood.spark.source.source_columns import selected_columns
 from cordwood.spark.source.source_options import SourceOptions

@@ -1,1 +1,1 @@
-"""Spark sessions and tasks: task runner, progress, worker warm-up, worker Python."""
+"""Spark sessions and tasks: task runner, progress, worker preparation, worker Python."""

@@ -27,8 +27,8 @@ from cordwood.core import errors
 from cordwood.core.errors import BadRecordsError, CordwoodError, KafkaError, SparkError
 from cordwood.spark.runtime.message_rows import ROW, message_row, read_messages
 from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
+from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.runtime.worker_python import use_own_python
-from cordwood.spark.runtime.worker_warmup import prepare_worker
 
 #: Reports a number of finished bytes.
 AdvanceProgress = Callable[[int], object]

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemClock
-from cordwood.spark.runtime.worker_warmup import prepare_worker
+from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.sink.exactly_once.exactly_once_writer import (
     make_job_writer,
     make_stream_writer,

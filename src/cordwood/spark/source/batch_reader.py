@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from cordwood.spark.runtime.worker_warmup import prepare_worker
+from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.source import source_columns
 from cordwood.spark.source.filter_pushdown import push_filters
 from cordwood.spark.source.source_options import SourceOptions

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 
 from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemClock, SystemFiles
-from cordwood.spark.runtime.worker_warmup import prepare_worker
+from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.source import source_columns
 from cordwood.spark.source.batch_reader import SplitPartition
 from cordwood.spark.source.split_reader import read_splits

@@ -46,7 +46,7 @@ from cordwood.core.ports import Files
 from cordwood.core.system import SystemRandom
 from cordwood.spark.runtime.message_rows import ROW, message_row, read_messages
 from cordwood.spark.runtime.task_runner import AdvanceProgress, collect_messages, run_tasks
-from cordwood.spark.runtime.worker_warmup import prepare_worker
+from cordwood.spark.runtime.worker_preparation import prepare_worker
 
 T = TypeVar("T")
 #: Record batches from Spark, and to Spark.

@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
 
 from cordwood.core.errors import SettingError, SparkError
 from cordwood.core.system import SystemClock
-from cordwood.spark.runtime.worker_warmup import prepare_worker
+from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.sink.exactly_once.batch_abort import abort_batch
 from cordwood.spark.sink.exactly_once.batch_commit import commit_batch
 from cordwood.spark.sink.exactly_once.batch_preparation import (

@@ -1,4 +1,4 @@
-"""Warm-up of workers: what every task needs is loaded once."""
+"""Preparation of workers: modules that every task needs are loaded once."""
 
 import ctypes
 import platform
@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from cordwood.records import kernels
-from cordwood.spark.runtime import worker_warmup
+from cordwood.spark.runtime import worker_preparation
 
 #: Frees buffers that the C library keeps, because a buffer in use follows them.
 FREED: Final = """
 from pathlib import Path
-from cordwood.spark.runtime.worker_warmup import trim_memory
+from cordwood.spark.runtime.worker_preparation import trim_memory
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
@@ -32,17 +32,17 @@ print(before - resident())
 
 @pytest.fixture(autouse=True)
 def _clear_cache() -> Iterator[None]:
-    worker_warmup.load_once.cache_clear()
+    worker_preparation.load_once.cache_clear()
     yield
-    worker_warmup.load_once.cache_clear()
+    worker_preparation.load_once.cache_clear()
 
 
 def test_decoder_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[int] = []
     monkeypatch.setattr(kernels, "decoder", lambda: loaded.append(1))
 
-    worker_warmup.prepare_worker()
-    worker_warmup.prepare_worker()
+    worker_preparation.prepare_worker()
+    worker_preparation.prepare_worker()
 
     assert loaded == [1]
 
@@ -50,7 +50,7 @@ def test_decoder_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_memory_of_arrow_is_the_systems() -> None:
     pool = pa.default_memory_pool()
     try:
-        worker_warmup.prepare_worker()
+        worker_preparation.prepare_worker()
 
         assert pa.default_memory_pool().backend_name == "system"
     finally:
@@ -67,4 +67,4 @@ def test_freed_memory_is_returned_to_the_system() -> None:
 def test_library_without_malloc_trim_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
 
-    assert not worker_warmup.trim_memory()
+    assert not worker_preparation.trim_memory()

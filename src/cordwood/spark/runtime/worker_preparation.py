@@ -1,4 +1,4 @@
-"""Warm-up of Spark workers: modules that every task needs are loaded once per process.
+"""Preparation of a Spark worker before a task: garbage collector, memory pool and freed memory.
 
 PySpark's worker runs a full garbage collection after each task. With pyarrow loaded it takes
 longer than a small task. So objects that are loaded once are frozen.
@@ -18,7 +18,7 @@ from cordwood.records import kernels
 
 
 def prepare_worker() -> None:
-    """Prepare the worker for a task: load kernels, and return freed memory to the system."""
+    """Prepare the worker for a task; return freed memory to the system."""
     load_once()
     trim_memory()
 
@@ -34,7 +34,7 @@ def trim_memory() -> bool:
 
 @cache
 def load_once() -> None:
-    """Load the kernels, once per process."""
+    """Load the kernels, use the system's allocator, and freeze loaded objects; once per process."""
     kernels.decoder()
     pa.set_memory_pool(pa.system_memory_pool())
     gc.collect()
