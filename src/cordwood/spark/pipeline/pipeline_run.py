@@ -59,7 +59,9 @@ class PipelineReport:
 
     def __str__(self) -> str:
         """Return a line."""
-        return f"{self.name}: {self.rows:,} rows read in {self.batches:,} batches"
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
+        return f"{self.name}: {rows} read in {batches}"
 
 
 def start(spark: SparkSession, pipeline: Pipeline) -> StreamingQuery:

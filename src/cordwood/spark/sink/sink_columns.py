@@ -61,8 +61,8 @@ def check_columns(types: Mapping[str, str], *, has_topic: bool) -> None:
             continue
         if name not in _TYPES:
             near = get_close_matches(name, _TYPES, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"use {', '.join(_TYPES)}"
-            raise _wrong(name, f"unknown column: {name}", f"{hint} Otherwise drop({name!r})")
+            hint = f"did you mean {near[0]}? Otherwise" if near else f"use {', '.join(_TYPES)}, or"
+            raise _wrong(name, f"unknown column: {name}", f"{hint} drop({name!r})")
         if found not in _TYPES[name]:
             wanted = " or ".join(_TYPES[name])
             remedy = f'cast it: col("{name}").cast("{_TYPES[name][0]}")'

@@ -246,7 +246,9 @@ class StreamQuery:
     def _report_missing(self, missing: set[TopicPartition]) -> None:
         """Log each partition once that no source has and that the options let the query miss."""
         for partition in sorted(missing - self._missing):
-            _log.warning("%s: no source has the partition; the query continues without", partition)
+            _log.warning(
+                "%s: no source has the partition; the query continues without it", partition
+            )
         self._missing = missing
 
     def _starts(self, view: SourceView) -> Offsets:

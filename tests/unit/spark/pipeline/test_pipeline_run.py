@@ -37,7 +37,15 @@ def test_cause_is_the_error_of_the_package(name: str) -> None:
     assert cause_of(StreamingQueryException("no memory")) == "no memory"
 
 
-def test_report_is_a_line() -> None:
-    report = PipelineReport(name="orders", query_id="q", batches=1_000, rows=2_000)
+@pytest.mark.parametrize(
+    ("batches", "rows", "line"),
+    (
+        (1_000, 2_000, "orders: 2,000 rows read in 1,000 batches"),
+        (1, 1, "orders: 1 row read in 1 batch"),
+        (0, 0, "orders: 0 rows read in 0 batches"),
+    ),
+)
+def test_report_is_a_line(batches: int, rows: int, line: str) -> None:
+    report = PipelineReport(name="orders", query_id="q", batches=batches, rows=rows)
 
-    assert str(report) == "orders: 2,000 rows read in 1,000 batches"
+    assert str(report) == line

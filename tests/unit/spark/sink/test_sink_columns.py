@@ -165,7 +165,7 @@ def test_columns_of_the_source_can_be_written_as_they_are() -> None:
     ("types", "words"),
     (
         ({"value": "binary", "keys": "binary"}, r"unknown column: keys; did you mean key\?"),
-        ({"value": "binary", "amount": "int"}, r"use key, value, .* Otherwise drop\('amount'\)"),
+        ({"value": "binary", "amount": "int"}, r"use key, value, .*, headers, or drop\('amount'\)"),
         (
             {"value": "int"},
             r'value has type int, not binary or string; cast it: col\("value"\).cast',
