@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, TypeAlias, cast
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's conventional name
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType, StructType
@@ -94,7 +94,7 @@ def unframed(frame: DataFrame, column: str = "value") -> DataFrame:
     number = F.conv(F.hex(F.substring(value, 2, 4)), 16, 10).try_cast("int")
     payload = F.substring(value, F.lit(HEADER_BYTES + 1), F.length(value) - HEADER_BYTES)
     return frame.withColumns(
-        {SCHEMA_ID: _when(is_framed, number), "payload": _when(is_framed, payload)}
+        {SCHEMA_ID: F.when(is_framed, number), "payload": F.when(is_framed, payload)}
     )
 
 
@@ -204,7 +204,7 @@ def decode_json(
 ) -> DataFrame:
     """Add `record` and `error`, from values in JSON.
 
-    `columns` has the columns of the records, in Spark's words. With `schemas` the values have the
+    `columns` has the columns of the records, as DDL or a type. With `schemas` the values have the
     Confluent wire format, `schema_id` is added too, and the columns are by default those of the
     JSON Schema `reader`. If a value is not JSON with these columns, `record` is null and `error`
     has the reason.
@@ -290,10 +290,6 @@ def _source(schemas: Schemas, kind: str) -> SchemaSource:
     if isinstance(schemas, Mapping):
         return given_schemas(schemas, kind)
     return schemas
-
-
-def _when(condition: Column, value: Column) -> Column:
-    return F.when(condition, value)
 
 
 def _ensure_absent(frame: DataFrame, *names: str) -> None:

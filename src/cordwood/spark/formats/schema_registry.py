@@ -4,8 +4,8 @@
     GET  /subjects/{subject}/versions/{version} a version of a subject, or `latest`
     POST /subjects/{subject}/versions           register a schema, and get its id
 
-Tasks ask for schemas that they meet; those that are found are kept for the process. A registry
-that does not answer is an error of the task, never one of the row: a later try can succeed.
+A task requests each schema on its first use, and its process keeps it. A registry that does not
+answer is an error of the task and not of the row, because the next attempt of the task can succeed.
 Redirects are not followed, and proxies of the environment are not used.
 """
 
@@ -37,7 +37,7 @@ _CLIENT_ERRORS: Final = 400
 _UNKNOWN: Final = (40401, 40402, 40403)
 _TOO_MANY: Final = 429
 _SERVER_ERRORS: Final = 500
-#: How often each address is tried, without a wait: Spark tries a failed task again, later.
+#: Attempts at each address, without a backoff: Spark retries a failed task later.
 _TRIES: Final = 3
 _TIMEOUT_S: Final = 30.0
 
@@ -48,7 +48,7 @@ class SchemaRegistryError(CordwoodError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrySettings:
-    """Where a registry is, and how to log in; `urls` are of the nodes of one registry."""
+    """The addresses of the nodes of one registry, and the login."""
 
     urls: tuple[str, ...]
     user: str | None = None
@@ -63,14 +63,14 @@ _KNOWN: Final[dict[RegistrySettings, dict[str, Any]]] = {}
 
 
 class SchemaRegistry:
-    """A source of schemas that asks a registry; a decoder keeps unknown ids for its task."""
+    """The schemas of a registry; a decoder keeps unknown ids for its task."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         self.settings = settings
         self._known = _KNOWN.setdefault(settings, {})
 
     def __reduce__(self) -> tuple[type["SchemaRegistry"], tuple[RegistrySettings]]:
-        """Leave out the answers: a process asks for what it needs."""
+        """Leave out the schemas: each process requests those that it needs."""
         return SchemaRegistry, (self.settings,)
 
     # Functions of `SchemaSource`.
@@ -125,7 +125,7 @@ class SchemaRegistry:
         return self._ask("GET", path, None)
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        """Ask one node after the other, until one answers."""
+        """Send a request to one node after the other, until one answers."""
         failure = ""
         for _ in range(_TRIES):
             for url in self.settings.urls:

@@ -1,6 +1,6 @@
 """Parquet files of one micro-batch, written by its tasks.
 
-Each try of a task has file names of its own, so files of a killed one do not conflict. A file
+Each attempt of a task has file names of its own, so files of a killed one do not conflict. A file
 belongs to a table once a commit names it.
 """
 

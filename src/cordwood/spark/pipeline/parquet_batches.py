@@ -8,7 +8,7 @@
 
 A batch is in the table once its file exists, complete and synced; then its files are moved to the
 folder. The next batch finishes the moves of an interrupted one, and removes staged files of lost
-tries. A folder has no snapshots: a reader during the moves sees a part of a batch.
+attempts. A folder has no snapshots: a reader during the moves sees a part of a batch.
 """
 
 import json

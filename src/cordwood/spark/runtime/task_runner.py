@@ -68,7 +68,7 @@ def run_tasks(
         frame = spark.range(0, len(left), 1, len(left)).mapInArrow(each, ROW)
         found: dict[int, tuple[R, Exception | None]] = collect_messages(frame)
         outcomes |= {left[place]: outcome for place, outcome in found.items()}
-        left = [place for place in left if _may_pass(outcomes[place][1])]
+        left = [place for place in left if _is_transient(outcomes[place][1])]
         if not left:
             break
     return [_raised(*outcomes[place]) for place in range(len(tasks))]
@@ -82,8 +82,8 @@ def default_parallelism(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.default.parallelism", str(_CONNECT_PARALLELISM)) or 1)
 
 
-def _may_pass(error: Exception | None) -> bool:
-    """Return whether another attempt can be without this error."""
+def _is_transient(error: Exception | None) -> bool:
+    """Return whether another attempt may succeed."""
     if isinstance(error, KafkaError):
         return error.retriable and not isinstance(error, BadRecordsError)
     return isinstance(error, OSError)

@@ -59,7 +59,7 @@ class DeliveryGuarantee(StrEnum):
 
 
 class OnMissingRecord(StrEnum):
-    """The treatment of a batch above 0 whose predecessor has no intent record."""
+    """The treatment of a batch that may have been written: its outcome, or its record, is lost."""
 
     FAIL = "fail"
     ASSUME_DONE = "assume-done"

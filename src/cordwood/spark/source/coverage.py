@@ -74,7 +74,7 @@ class TopicIdentity(NamedTuple):
 
 
 class KnownEnd(NamedTuple):
-    """The end of the offsets that a table has of a partition, and their latest leader epoch."""
+    """The end of the offsets that a table or a stream has read, and their latest leader epoch."""
 
     end: int
     leader_epoch: int | None = None
@@ -114,7 +114,7 @@ class OffsetReader(Protocol):
     ) -> Mapping[TopicPartition, int]:
         """Return where records of a later leader epoch begin below a known end.
 
-        Such records replaced others, which were truncated (Kafka: `OffsetsForLeaderEpoch`).
+        Such records replaced others, which were truncated (Kafka: OffsetForLeaderEpoch).
         """
 
     def topic_ids(self) -> Mapping[TopicPartition, TopicIdentity]:

@@ -1,7 +1,7 @@
 """Average bytes of an offset on brokers (Kafka: DescribeLogDirs), asked once a minute.
 
-The size of a partition's largest replica is divided by its offsets. If the brokers refuse the
-request there is no average, and `byte_sizes` assumes a size.
+The size of a partition's largest replica is divided by its offsets. If the brokers reject the
+request, for example without the right to it, there is no average, and `byte_sizes` assumes a size.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _INTERVAL_MS: Final = 60_000
 
 
 class AverageSizes:
-    """The averages of one cluster; None as `brokers` has none."""
+    """The averages of one cluster; without brokers there are none."""
 
     def __init__(self, brokers: Brokers | None, clock: Clock) -> None:
         self._brokers = brokers
@@ -37,7 +37,7 @@ class AverageSizes:
         return self._found
 
     def _sizes(self) -> Mapping[TopicPartition, int]:
-        """Return the size of each partition; none if the cluster lets no reader see its disks."""
+        """Return the size of each partition; none if the brokers reject the request."""
         if self._brokers is None:
             return {}
         try:

@@ -20,7 +20,7 @@ _Source: TypeAlias = tuple[JsonObject, JsonObject, int]
 
 
 class PartitionProgress(NamedTuple):
-    """The next offset of a partition, the offsets behind it, and those that no source has."""
+    """The next offset of a partition, its lag in offsets, and the offsets that no source has."""
 
     position: int
     behind: int

@@ -1,8 +1,7 @@
 """Bytes of offset ranges, for `maxBytesPerTrigger`.
 
 Segments answer from their offset indexes, and are cut after an indexed batch. Brokers do not report
-the bytes between two offsets: the size of the partition on its leader's disk (DescribeLogDirs)
-divided by its number of offsets gives an average.
+the bytes between two offsets, so the average bytes of an offset are used (`average_sizes`).
 """
 
 from collections.abc import Mapping, Sequence

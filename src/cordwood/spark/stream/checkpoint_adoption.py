@@ -30,7 +30,7 @@ from cordwood.spark.stream.checkpoint_offsets import (
 from cordwood.spark.stream.stream_offset import (
     JsonObject,
     StreamOffset,
-    offset_json,
+    checkpoint_json,
     offsets_json,
     parse_offset,
 )
@@ -47,7 +47,7 @@ def adopt_from_kafka(files: Files, folder: Path) -> list[Path]:
     if checkpoint.batch != _FIRST_BATCH or checkpoint.is_finished:
         return []
     begun = {
-        source: offset_json(end._replace(start=_kafka_start(folder, source)))
+        source: checkpoint_json(end._replace(start=_kafka_start(folder, source)))
         for source, end in checkpoint.ends.items()
         if end.start is None
     }

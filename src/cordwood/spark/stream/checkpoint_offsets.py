@@ -1,4 +1,4 @@
-"""Offsets in the checkpoint of a query (Spark: `OffsetSeqLog`, `CommitLog`), read by a person.
+"""Offsets in the checkpoint of a query (Spark: `OffsetSeqLog`, `CommitLog`), as rows for a person.
 
     metadata     {"id": "…"}                 the query
     offsets/7    v1 · {…} · {"orders": …}    a batch: version, settings, a line for each source

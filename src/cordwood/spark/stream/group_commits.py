@@ -1,7 +1,7 @@
 """Offsets of finished batches in a consumer group, so that Kafka's tools show the lag.
 
 Spark passes the end of batch N to `latestOffset` after the commit log has N. That is the first
-call that proves batch N done, so its offsets are committed there. So they are never early. The last
+call that proves batch N finished, so its offsets are committed there, and never earlier. The last
 batch of an AvailableNow query is committed too. After a restart, so is the last batch of the query
 that was stopped. A query with Trigger.Once makes no such call after its only batch.
 

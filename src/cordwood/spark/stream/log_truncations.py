@@ -6,7 +6,7 @@
 
 A record of a later leader epoch before the position replaced another one. So each end of a batch
 stores the latest leader epoch of its partitions, and the next trigger compares it with the sources:
-directories have a leader epoch checkpoint, and leaders answer OffsetsForLeaderEpoch.
+directories have a leader epoch checkpoint, and leaders answer OffsetForLeaderEpoch.
 
 A log that loses records within one leader epoch, and is filled again in the same one, looks like a
 log that has lost none.

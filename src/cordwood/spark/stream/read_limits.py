@@ -28,7 +28,7 @@ def default_read_limit(limits: AdmissionLimits) -> ReadLimit:
     return ReadAllAvailable()
 
 
-def limits_under(limits: AdmissionLimits, limit: ReadLimit) -> AdmissionLimits:
+def batch_limits(limits: AdmissionLimits, limit: ReadLimit) -> AdmissionLimits:
     """Return the limits of one batch: Spark's limit, and the options' other ones."""
     match limit:
         case ReadAllAvailable():

@@ -61,7 +61,7 @@ def times_on_brokers(options: SourceOptions, positions: Offsets) -> dict[TopicPa
         with open_consumer(replace(options, client=small)) as consumer:
             _fetch_times(consumer, positions, found)
     except CordwoodError:
-        pass  # the lag is a view: the next look asks again
+        pass  # the lag is informative, and the next lookup repeats the request
     return found
 
 

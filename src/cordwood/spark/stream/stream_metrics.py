@@ -70,14 +70,14 @@ def count_batch(metrics: Metrics, done: BatchProgress) -> None:
 
 
 def forget_lag(metrics: Metrics, query: str) -> None:
-    """Remove the lag and the rates of a query that ended, which would look current for ever."""
+    """Remove the lag and the rates of a query that ended: no later batch would update them."""
     for name in _OF_QUERIES:
         metrics.forget(name, query)
     forget_partitions(metrics, query, kept=())
 
 
 def forget_partitions(metrics: Metrics, query: str, *, kept: Collection[TopicPartition]) -> None:
-    """Remove the lag of the partitions of a query that no source has now."""
+    """Remove the gauges of the partitions of a query, except for `kept`."""
     names = {(topic, str(partition)) for topic, partition in kept}
     for name in _OF_PARTITIONS:
         for labels in metrics.labels_of(name):

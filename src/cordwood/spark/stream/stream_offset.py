@@ -80,8 +80,8 @@ def parse_offset(given: JsonObject) -> StreamOffset:
     )
 
 
-def offset_json(offset: StreamOffset) -> dict[str, object]:
-    """Return the JSON object of an offset, with sorted keys."""
+def checkpoint_json(offset: StreamOffset) -> dict[str, object]:
+    """Return the JSON object that the checkpoint stores for an offset, with sorted keys."""
     ours: dict[str, object] = {}
     if offset.leader_epochs:
         ours[_EPOCHS] = offsets_json(offset.leader_epochs)

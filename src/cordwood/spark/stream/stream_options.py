@@ -6,8 +6,8 @@ A stream has the options of `source_options` with these differences:
     ending…           rejected, because a stream has no end
     pushFilters       rejected: Spark pushes no filters into a stream
 
-Each option that a stream alone has is declared once, in `STREAM_OPTIONS`; the table of
-`docs/streaming.md` is tested against it.
+`STREAM_OPTIONS` describes the options that streams alone have, for which `source_options.STREAMING`
+has the names. Tests compare the table of `docs/streaming.md` and those names with it.
 """
 
 import re

@@ -47,7 +47,7 @@ from cordwood.spark.stream.stream_offset import (
     NO_OFFSETS,
     JsonObject,
     StreamOffset,
-    offset_json,
+    checkpoint_json,
     parse_offset,
 )
 from cordwood.spark.stream.stream_options import StreamOptions
@@ -113,7 +113,7 @@ class StreamQuery:
         end = with_leader_epochs(end, done, view)
         self._last_batch_ms = now_ms
         self._end = end
-        found = offset_json(end)
+        found = checkpoint_json(end)
         plan = self._planned(ranges_between(done, end), view)
         lost = self._record_truncated(done, positions)
         self._plan = start, found, plan._replace(gaps=Counter(plan.gaps) + lost)

@@ -21,7 +21,7 @@ from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.source import source_columns
 from cordwood.spark.source.batch_reader import SplitPartition
 from cordwood.spark.source.split_reader import read_splits
-from cordwood.spark.stream.read_limits import default_read_limit, limits_under
+from cordwood.spark.stream.read_limits import batch_limits, default_read_limit
 from cordwood.spark.stream.stream_offset import INITIAL, JsonObject
 from cordwood.spark.stream.stream_options import StreamOptions
 from cordwood.spark.stream.stream_query import StreamQuery
@@ -63,7 +63,7 @@ class CordwoodStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: JsonObject, limit: ReadLimit) -> JsonObject:  # type: ignore[override]  # noqa: N802  # as above
         """Return the end of the next batch."""
-        return self._query.latest(start, limits_under(self._options.limits, limit))
+        return self._query.latest(start, batch_limits(self._options.limits, limit))
 
     def reportLatestOffset(self) -> JsonObject | None:  # type: ignore[override]  # noqa: N802  # as above
         """Return the ends of the sources, for the progress of the query."""

@@ -9,7 +9,7 @@ from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemFiles
 from cordwood.spark.stream.checkpoint_adoption import adopt_from_kafka, adopt_to_kafka
 from cordwood.spark.stream.checkpoint_offsets import read_checkpoint
-from cordwood.spark.stream.stream_offset import JsonObject, StreamOffset, offset_json
+from cordwood.spark.stream.stream_offset import JsonObject, StreamOffset, checkpoint_json
 from cordwood.spark.stream.stream_progress import ranges_between
 from tests.unit.spark.stream.stream_samples import T0, T1
 from tests.unit.spark.stream.test_checkpoint_offsets import write_checkpoint
@@ -85,7 +85,7 @@ def test_batch_without_a_start_is_rejected(tmp_path: Path, start: bytes | None) 
 def test_key_of_this_source_is_removed_for_kafka(tmp_path: Path) -> None:
     write_checkpoint(tmp_path, planned=3, finished=2)
     for batch in (1, 2):
-        end(tmp_path, batch, offset_json(StreamOffset({T0: batch}, IDS, leader_epochs={T0: 4})))
+        end(tmp_path, batch, checkpoint_json(StreamOffset({T0: batch}, IDS, leader_epochs={T0: 4})))
 
     changed = adopt_to_kafka(FILES, tmp_path)
 
@@ -96,7 +96,7 @@ def test_key_of_this_source_is_removed_for_kafka(tmp_path: Path) -> None:
 
 def test_kafka_gets_the_start_of_a_batch_that_is_not_finished(tmp_path: Path) -> None:
     begun_by_kafka(tmp_path, None)
-    end(tmp_path, 0, offset_json(StreamOffset({T0: 10, T1: 2}, IDS, start={T0: 3, T1: 0})))
+    end(tmp_path, 0, checkpoint_json(StreamOffset({T0: 10, T1: 2}, IDS, start={T0: 3, T1: 0})))
 
     changed = adopt_to_kafka(FILES, tmp_path)
 
@@ -108,7 +108,7 @@ def test_kafka_gets_the_start_of_a_batch_that_is_not_finished(tmp_path: Path) ->
 
 def test_batch_that_kafka_could_not_repeat_is_rejected(tmp_path: Path) -> None:
     write_checkpoint(tmp_path, planned=3, finished=2)
-    end(tmp_path, 2, offset_json(StreamOffset({T0: 12}, IDS, start={T0: 9})))
+    end(tmp_path, 2, checkpoint_json(StreamOffset({T0: 12}, IDS, start={T0: 9})))
 
     with pytest.raises(SettingError, match="batch 2 is not finished"):
         adopt_to_kafka(FILES, tmp_path)

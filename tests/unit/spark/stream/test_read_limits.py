@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import (
 
 from cordwood.core.errors import SparkError
 from cordwood.spark.stream.admission import NO_LIMITS, AdmissionLimits
-from cordwood.spark.stream.read_limits import default_read_limit, limits_under
+from cordwood.spark.stream.read_limits import batch_limits, default_read_limit
 
 pytestmark = pytest.mark.spark
 
@@ -38,7 +38,7 @@ def test_default_limit_is_never_all_while_an_option_limits(
 def test_trigger_once_ignores_all_limits() -> None:
     limits = AdmissionLimits(max_offsets=5, max_bytes=9, min_offsets=2)
 
-    assert limits_under(limits, ReadAllAvailable()) == NO_LIMITS
+    assert batch_limits(limits, ReadAllAvailable()) == NO_LIMITS
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_limit_of_spark_replaces_that_of_the_options(
 ) -> None:
     limits = AdmissionLimits(max_offsets=5, max_bytes=9, min_offsets=2)
 
-    assert limits_under(limits, limit) == expected
+    assert batch_limits(limits, limit) == expected
 
 
 def test_limit_by_files_is_rejected() -> None:
     with pytest.raises(SparkError, match="the source cannot limit a batch this way"):
-        limits_under(NO_LIMITS, ReadMaxFiles(3))
+        batch_limits(NO_LIMITS, ReadMaxFiles(3))

@@ -9,7 +9,7 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.stream.stream_offset import (
     INITIAL,
     StreamOffset,
-    offset_json,
+    checkpoint_json,
     parse_offset,
 )
 
@@ -28,18 +28,18 @@ def test_offset_survives_a_round_trip() -> None:
     order = at("orders", 0)
     whole = StreamOffset({order: 23}, {"orders": "id"}, {order: 20}, {order: 4})
 
-    assert parse_offset(json.loads(json.dumps(offset_json(whole)))) == whole
+    assert parse_offset(json.loads(json.dumps(checkpoint_json(whole)))) == whole
 
 
 def test_offset_without_our_facts_is_one_of_spark_sql_kafka() -> None:
-    assert offset_json(StreamOffset({at("orders", 0): 23})) == {"orders": {"0": 23}}
+    assert checkpoint_json(StreamOffset({at("orders", 0): 23})) == {"orders": {"0": 23}}
 
 
 def test_equal_offsets_have_the_same_text() -> None:
     one = {at("b", 10): 1, at("a", 2): 2, at("a", 0): 3}
 
     texts = {
-        json.dumps(offset_json(StreamOffset(dict(order), {"b": "y", "a": "x"})))
+        json.dumps(checkpoint_json(StreamOffset(dict(order), {"b": "y", "a": "x"})))
         for order in (one.items(), reversed(one.items()))
     }
 
@@ -55,7 +55,7 @@ def test_initial_offset_is_no_batch() -> None:
 def test_offset_with_a_start_of_nothing_is_a_batch() -> None:
     empty = StreamOffset({}, start={})
 
-    assert not parse_offset(offset_json(empty)).is_initial
+    assert not parse_offset(checkpoint_json(empty)).is_initial
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ processes use one id (`transactional_ids`).
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cordwood.core.errors import SettingError
 
-#: Kafka's limit for topics; a longer name is refused before brokers see it.
-_LONGEST = 200
+#: Kafka has no limit for groups and transactional ids; a transactional id is longer than the name.
+_MOST_CHARACTERS: Final = 200
 
 
 class Incarnation(NamedTuple):
@@ -41,11 +41,11 @@ class SinkNames:
     sink: str
 
     def __post_init__(self) -> None:
-        if not self.sink or len(self.sink) > _LONGEST:
+        if not self.sink or len(self.sink) > _MOST_CHARACTERS:
             raise SettingError(
                 f"transactionalIdPrefix has {len(self.sink)} characters",
                 key="transactionalIdPrefix",
-                remedy=f"give 1 to {_LONGEST} characters",
+                remedy=f"give 1 to {_MOST_CHARACTERS} characters",
             )
 
     @property

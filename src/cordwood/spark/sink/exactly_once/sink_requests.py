@@ -2,7 +2,7 @@
 
 A step of the protocol is a generator. It yields a request, and receives the answer:
 
-    states = yield from ask(DescribeTransactions(names))
+    states = yield from ask(Describe(transactional_ids))
 
 A request that has no answer in time, or a retriable error for too long, is raised inside the step.
 Then its outcome is unknown. No step may take that for a failure: it raises, and the next
