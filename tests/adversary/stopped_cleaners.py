@@ -1,8 +1,9 @@
 """Directories of random logs whose cleaner was stopped in the middle of a replacement of segments.
 
-    stopped(seed, step)   a log and its directory after this step, None if nothing can be cleaned
-    out.readable()        the records that a reader gets: before or after the replacement
-    hurt(out, kind, seed) a copy with a damage that has to be found
+    stopped(seed, step)      a log and its directory after this step, None if nothing can be cleaned
+    out.readable()           the records that a reader gets: before or after the replacement
+    hurt(seed, kind)         the same with a damage of the .swap log, which has to be found
+    is_of_a_pass(out, seed)  unless another pass leaves the same directory
 
 The steps are those of Kafka's `UnifiedLog.replaceSegments`; files of a segment are renamed one by
 one: log, offset index, time index, transaction index. Earlier segments have been replaced before.
@@ -62,13 +63,18 @@ class StoppedCleaner:
         return self.effective.readable(is_committed=is_committed)
 
 
-def stopped(seed: int, step: str) -> StoppedCleaner | None:
-    """Return the log of a seed after a step of a replacement."""
+def stopped(seed: int, step: str, *, fewer: int = 0) -> StoppedCleaner | None:
+    """Return the log of a seed after a step of a replacement.
+
+    `fewer` is a number of batches at the end of the new segment that the pass removes as well.
+    """
     chance = random.Random(f"stopped {seed}")
     plan = LogHistory(chance).written()
     found = _replacement(plan, chance)
     if found is None:
         return None
+    left = found.new.batches[: len(found.new.batches) - fewer]
+    found = found._replace(new=found.new._replace(batches=left))
     old = _log(seed, plan, [*found.before, *found.sources, *found.behind])
     new = _log(seed, plan, [*found.before, found.new, *found.behind])
     state = _Files(old, new, found)
@@ -247,3 +253,19 @@ def hurt(seed: int, kind: str) -> StoppedCleaner | None:
     if out is not None:
         change(out, f"{out.new_log}.swap", random.Random(f"{kind} {seed}"))
     return out
+
+
+def is_of_a_pass(out: StoppedCleaner, seed: int) -> bool:
+    """Return whether a pass over other keys leaves the same directory.
+
+    It removes the last batches of the new segment too, but no marker. Their producers have expired,
+    so it does not keep their last batches empty.
+    """
+    kinds = [each.kind for each in out.effective.batches if each.file == out.new_log]
+    for count in range(1, len(kinds) + 1):
+        if kinds[-count] != "data":
+            return False
+        other = stopped(seed, out.step, fewer=count)
+        if other is not None and other.directory == out.directory:
+            return True
+    return False
