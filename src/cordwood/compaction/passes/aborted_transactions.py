@@ -60,8 +60,8 @@ class AbortedTransactions:
 
     def _entries_of(self, segment: ListedSegment) -> tuple[AbortedTxn, ...]:
         """Return the entries of one index; none if it is damaged."""
-        name = segment.name(TXN_INDEX)
-        entries = open_entries(self._reader.source, name, entry_size=ABORTED_TXN_SIZE)
+        names = segment.index_names(TXN_INDEX)
+        entries = open_entries(self._reader.source, names, entry_size=ABORTED_TXN_SIZE)
         try:
             return tuple(TransactionIndex(segment.base_offset, entries).read())
         except DamagedFileError:

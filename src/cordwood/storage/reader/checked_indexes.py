@@ -9,9 +9,10 @@ crash, be damaged, or belong to a segment that was just swapped in. If an entry 
 lookup starts at the beginning of the segment.
 """
 
+from collections.abc import Sequence
+
 from cordwood.core.errors import CorruptMessageError
 from cordwood.core.ports import SegmentSource
-from cordwood.storage.files.file_names import SWAP
 from cordwood.storage.files.header_scan import Pread, find_batch
 from cordwood.storage.reader.segment_listing import SegmentChangedError
 from cordwood.storage.segment.abstract_index import IndexEntries, InMemoryEntries, count_used
@@ -41,13 +42,9 @@ class SourceEntries:
         return data
 
 
-def open_entries(source: SegmentSource, name: str, *, entry_size: int) -> IndexEntries:
-    """Return the entries of a file; none if the file does not exist.
-
-    A broker that completes a swap renames the log first. If it is stopped then, the index still has
-    the suffix `.swap`.
-    """
-    for each in (name, f"{name}{SWAP}"):
+def open_entries(source: SegmentSource, names: Sequence[str], *, entry_size: int) -> IndexEntries:
+    """Return the entries of the first file that exists; none without one."""
+    for each in names:
         try:
             size = source.stat(each).size
             entries = SourceEntries(source, each, entry_size=entry_size, size=size)
@@ -56,7 +53,7 @@ def open_entries(source: SegmentSource, name: str, *, entry_size: int) -> IndexE
         except FileNotFoundError:
             continue
         return entries
-    return InMemoryEntries(b"", entry_size, path=f"{source.path}/{name}")
+    return InMemoryEntries(b"", entry_size, path=f"{source.path}/{names[0]}")
 
 
 class CheckedOffsetIndex(OffsetIndex):

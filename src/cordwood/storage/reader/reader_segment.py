@@ -123,9 +123,9 @@ def open_segment(source: SegmentSource, listed: ListedSegment, *, is_last: bool)
     name = listed.name(LOG)
     size = source.stat(name).size
     pread = partial(source.read, name)
-    entries = open_entries(source, listed.name(INDEX), entry_size=OFFSET_ENTRY_SIZE)
+    entries = open_entries(source, listed.index_names(INDEX), entry_size=OFFSET_ENTRY_SIZE)
     offset_index = CheckedOffsetIndex(listed.base_offset, entries, pread=pread, size=size)
-    entries = open_entries(source, listed.name(TIME_INDEX), entry_size=TIME_ENTRY_SIZE)
+    entries = open_entries(source, listed.index_names(TIME_INDEX), entry_size=TIME_ENTRY_SIZE)
     time_index = CheckedTimeIndex(entries, offset_index, pread=pread, size=size)
     view = SegmentView(listed.base_offset, size, pread, offset_index, time_index)
     if not is_last:

@@ -23,14 +23,24 @@ class SegmentChangedError(CordwoodError):
 
 
 class ListedSegment(NamedTuple):
-    """A segment and the suffix of its files."""
+    """A segment and the suffix of its files; the extensions of indexes that are still `.swap`."""
 
     base_offset: int
     suffix: str = ""
+    swapped: tuple[str, ...] = ()
 
     def name(self, extension: str) -> str:
         """Return the name of one of its files."""
         return segment_name(Offset(self.base_offset), extension, suffix=self.suffix)
+
+    def index_names(self, extension: str) -> tuple[str, ...]:
+        """Return the names that one of its indexes may have.
+
+        A broker that completes a swap renames the log first. If it is stopped then, the index still
+        has the suffix `.swap`.
+        """
+        name = self.name(extension)
+        return (name, f"{name}{file_names.SWAP}") if extension in self.swapped else (name,)
 
 
 def list_segments(
@@ -39,7 +49,12 @@ def list_segments(
     """Return the segments in order; `next_offset` returns the end offset of a .swap segment."""
     parsed = [name for name in map(parse_segment_name, found) if name is not None]
     logs = [name for name in parsed if name.extension == file_names.LOG]
-    plain = [ListedSegment(each.base_offset) for each in logs if not each.suffix]
+    half = _swapped_indexes(parsed)
+    plain = [
+        ListedSegment(each.base_offset, swapped=tuple(half.get(each.base_offset, ())))
+        for each in logs
+        if not each.suffix
+    ]
     swapped = _complete(logs, parsed)
     if swapped:
         first = min(each.base_offset for each in swapped)
@@ -63,6 +78,15 @@ def snapshot_offsets(found: Iterable[str]) -> list[int]:
     names = (name for name in found if name.endswith(file_names.SNAPSHOT))
     parsed = (name for name in map(parse_segment_name, names) if name is not None)
     return sorted(each.base_offset for each in parsed)
+
+
+def _swapped_indexes(parsed: list[SegmentName]) -> dict[int, list[str]]:
+    """Return the extensions of the indexes with the suffix `.swap`, by base offset."""
+    found: dict[int, list[str]] = {}
+    for each in parsed:
+        if each.suffix == file_names.SWAP and each.extension != file_names.LOG:
+            found.setdefault(each.base_offset, []).append(each.extension)
+    return found
 
 
 def _complete(logs: list[SegmentName], parsed: list[SegmentName]) -> list[ListedSegment]:

@@ -119,7 +119,7 @@ class TransactionReader:
     def _indexed(self, listed: ListedSegment, end: int) -> tuple[AbortedTxn, ...] | None:
         """Return the entries of a segment's index; None if it is empty or not valid."""
         source = self._reader.source
-        entries = open_entries(source, listed.name(TXN_INDEX), entry_size=ABORTED_TXN_SIZE)
+        entries = open_entries(source, listed.index_names(TXN_INDEX), entry_size=ABORTED_TXN_SIZE)
         index = TransactionIndex(listed.base_offset, entries)
         try:
             index.sanity_check()

@@ -90,7 +90,7 @@ def load_index(
 ) -> LoadedIndex:
     """Read all entries of an index; a missing file has none."""
     size = kind.layout.size
-    entries = open_entries(source, listed.name(kind.extension), entry_size=size)
+    entries = open_entries(source, listed.index_names(kind.extension), entry_size=size)
     findings: list[VerifyFinding] = []
     if entries.size % size:
         findings.append(_torn(entries, size))

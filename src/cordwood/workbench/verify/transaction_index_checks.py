@@ -53,7 +53,7 @@ def load_transaction_index(
 
     The index of the active segment may end within an entry, since it is being written.
     """
-    entries = open_entries(source, listed.name(TXN_INDEX), entry_size=ABORTED_TXN_SIZE)
+    entries = open_entries(source, listed.index_names(TXN_INDEX), entry_size=ABORTED_TXN_SIZE)
     index = TransactionIndex(listed.base_offset, entries)
     try:
         if not is_last:

@@ -3,10 +3,15 @@
 import pytest
 
 from cordwood.core.errors import CorruptMessageError
+from cordwood.core.ports import FileStat
+from cordwood.storage.files.directory_source import DirectorySource
+from cordwood.storage.files.file_names import INDEX
 from cordwood.storage.reader.checked_indexes import open_entries
-from cordwood.storage.reader.segment_listing import SegmentChangedError
+from cordwood.storage.reader.reader_segment import open_segment
+from cordwood.storage.reader.segment_listing import ListedSegment, SegmentChangedError
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetEntry
 from cordwood.storage.segment.time_index import TimeEntry
+from tests.unit.storage.log_samples import DIRECTORY
 from tests.unit.storage.reader_samples import (
     directory,
     name,
@@ -23,23 +28,38 @@ SECOND, THIRD = len(v2(0, 1)), len(v2(0, 1)) + len(v2(2, 4))
 
 
 def count_of(data: bytes) -> int:
-    entries = open_entries(source(directory(index=data)), name(0, ".index"), entry_size=8)
+    files = directory(index=data)
+    entries = open_entries(source(files), (name(0, INDEX),), entry_size=OFFSET_ENTRY_SIZE)
     return entries.count
 
 
 def test_entries_are_none_without_a_file() -> None:
-    entries = open_entries(source(directory()), "x.index", entry_size=8)
+    entries = open_entries(source(directory()), (name(7, INDEX),), entry_size=8)
 
     assert entries.count == 0
     assert entries.size == 0
-    assert entries.path == "/d/t-0/x.index"
+    assert entries.path == f"/d/t-0/{name(7, INDEX)}"
+
+
+def test_missing_indexes_are_looked_up_once() -> None:
+    looked_up: list[str] = []
+
+    class Recording(DirectorySource):
+        def stat(self, name: str) -> FileStat:
+            looked_up.append(name)
+            return super().stat(name)
+
+    open_segment(Recording(directory(log=LOG), DIRECTORY), ListedSegment(0), is_last=False)
+
+    assert looked_up == [name(0, ".log"), name(0, ".index"), name(0, ".timeindex")]
 
 
 def test_entries_are_those_of_a_swap_that_has_renamed_only_its_log() -> None:
     files = directory()
     put(files, name(0, ".index.swap"), offset_entries(0, (4, 70)))
 
-    entries = open_entries(source(files), name(0, ".index"), entry_size=OFFSET_ENTRY_SIZE)
+    listed = ListedSegment(0, swapped=(INDEX,))
+    entries = open_entries(source(files), listed.index_names(INDEX), entry_size=OFFSET_ENTRY_SIZE)
 
     assert (entries.count, entries.path) == (1, f"/d/t-0/{name(0, '.index.swap')}")
 
@@ -61,7 +81,7 @@ def test_entries_end_at_the_zeros_of_a_growing_file(data: bytes, count: int) -> 
 
 def test_entries_raise_when_the_file_has_been_truncated() -> None:
     files = directory(index=offset_entries(0, (4, 70), (5, 150)))
-    entries = open_entries(source(files), name(0, ".index"), entry_size=OFFSET_ENTRY_SIZE)
+    entries = open_entries(source(files), (name(0, INDEX),), entry_size=OFFSET_ENTRY_SIZE)
 
     put(files, name(0, ".index"), b"")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.storage.files.file_names import INDEX, LOG
+from cordwood.storage.files.file_names import INDEX, LOG, TIME_INDEX
 from cordwood.storage.reader.segment_listing import ListedSegment, list_segments, snapshot_offsets
 
 
@@ -50,6 +50,21 @@ def test_swap_counts_only_below_the_lowest_that_is_being_written(
 def test_listed_segment_names_its_files() -> None:
     assert ListedSegment(7).name(LOG) == name(7, ".log")
     assert ListedSegment(7, ".swap").name(INDEX) == name(7, ".index.swap")
+
+
+def test_indexes_that_a_stopped_broker_has_not_renamed_have_two_names() -> None:
+    names = (name(7, ".log"), name(7, ".index"), name(7, ".timeindex.swap"), name(9, ".log"))
+
+    found = list_segments(names, lambda _: 0)
+
+    assert [each.index_names(INDEX) for each in found] == [
+        (name(7, ".index"),),
+        (name(9, ".index"),),
+    ]
+    assert [each.index_names(TIME_INDEX) for each in found] == [
+        (name(7, ".timeindex"), name(7, ".timeindex.swap")),
+        (name(9, ".timeindex"),),
+    ]
 
 
 def test_snapshots_are_listed_in_order_without_deleted_ones() -> None:
