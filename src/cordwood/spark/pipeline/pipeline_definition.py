@@ -29,6 +29,7 @@
 Paths are relative to the folder of the file.
 """
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,8 +51,9 @@ AVAILABLE_NOW: Final = "available-now"
 _NAMES: Final = ("name", "checkpoint", "trigger", "source", "transform", "sink")
 #: The kinds of a step; `decode` and `encode` have a format as their value.
 STEPS: Final = ("sql", "function", "decode", "encode", "dead-letters")
-#: Options with paths.
-_PATHS: Final = ("path", "to", "schemas", "refillPath", "gapTable")
+#: Options with a path, and the one with a list of paths; the source accepts names in any case.
+_PATHS: Final = ("path", "to", "schemas", "refillpath", "gaptable")
+_PATH_LIST: Final = "paths"
 _TABLE_OPTIONS: Final = ("to", "table", "mode", "key", "order")
 _CATALOG: Final = "catalog."
 
@@ -220,7 +222,21 @@ def _options(given: Mapping[str, object], name: str, folder: str) -> dict[str, s
         raise _wrong(name, f"{name} is missing", f"write a table [{name}]")
     texts = dict[str, str]()
     _flatten(part, "", texts)
-    return {key: _placed(text, folder) if key in _PATHS else text for key, text in texts.items()}
+    return {key: _with_places(key, text, folder) for key, text in texts.items()}
+
+
+def _with_places(name: str, text: str, folder: str) -> str:
+    """Return the text of an option, in which relative paths are in the folder of the file."""
+    if name.lower() in _PATHS:
+        return _placed(text, folder)
+    if name.lower() != _PATH_LIST:
+        return text
+    try:
+        paths = json.loads(text)
+    except ValueError:
+        return text  # the source rejects it
+    is_list = isinstance(paths, list)
+    return json.dumps([_placed(str(each), folder) for each in paths]) if is_list else text
 
 
 def _flatten(part: Mapping[str, object], prefix: str, into: dict[str, str]) -> None:
@@ -231,6 +247,8 @@ def _flatten(part: Mapping[str, object], prefix: str, into: dict[str, str]) -> N
             into[prefix + name] = str(value).lower()
         elif isinstance(value, str | int | float):
             into[prefix + name] = str(value)
+        elif isinstance(value, list) and not prefix and name.lower() == _PATH_LIST:
+            into[name] = json.dumps([str(each) for each in value])
         else:
             raise _wrong(
                 prefix + name,

@@ -119,6 +119,22 @@ def test_unusable_definition_is_rejected(changed: dict[str, object], error_text:
         parse_pipeline({"name": "a", "source": SOURCE, "sink": DELTA, **changed})
 
 
+@pytest.mark.parametrize("paths", (["logs", "/old"], '["logs", "/old"]'))
+def test_each_path_of_a_list_is_in_the_folder(paths: object) -> None:
+    source = {"paths": paths, "GAPTABLE": "gaps"}
+
+    found = parse_pipeline({"name": "a", "source": source, "sink": KAFKA}, folder="/p")
+
+    assert found.source == {"paths": '["/p/logs", "/old"]', "GAPTABLE": "/p/gaps"}
+
+
+@pytest.mark.parametrize("paths", ("logs", "7"))
+def test_paths_that_are_not_a_list_are_left_to_the_source(paths: str) -> None:
+    found = parse_pipeline({"name": "a", "source": {"paths": paths}, "sink": KAFKA}, folder="/p")
+
+    assert found.source == {"paths": paths}
+
+
 @pytest.mark.parametrize("address", ("s3a://bucket/a", "file:/lake/a", "/lake/a"))
 def test_addresses_are_not_paths_in_the_folder(address: str) -> None:
     sink = {"format": "delta", "to": address}
