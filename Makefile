@@ -92,12 +92,12 @@ endif
 	@scripts/timed $(TIMES) 'kernel levels' $(MAKE) levels
 	@CORDWOOD_TIMES=$(TIMES) HYPOTHESIS_PROFILE=ci $(PY) -m pytest $(SLOW_TESTS) $(ARGS)
 
-bench: $(INSTALLED) $(PEERS) kernels ## figures beside peers, into build/bench.json; MISSED marks a goal not reached
+bench: $(INSTALLED) $(PEERS) kernels ## figures next to peers, into build/bench.json; MISSED marks a goal not reached
 	@mkdir -p build
 	@$(PY) -m benchmarks
 	@$(PY) scripts/import_cost.py
 
-bench-kafka: $(INSTALLED) $(PEERS) kernels ## figures beside Apache Kafka itself, which Maven fetches
+bench-kafka: $(INSTALLED) $(PEERS) kernels ## figures next to Apache Kafka itself, which Maven fetches
 	@scripts/setup-interop
 	@$(PY) -m benchmarks.kafka.dump
 	@$(PY) -m benchmarks.kafka.clients
@@ -107,7 +107,7 @@ bench-kafka: $(INSTALLED) $(PEERS) kernels ## figures beside Apache Kafka itself
 	@$(PY) -m benchmarks.kafka.coordination --full
 	@$(PY) -m benchmarks.macro.long_polls --kafka
 
-bench-spark: $(INSTALLED) $(PEERS) kernels ## figures beside Spark's own connector, which Maven fetches, into build/bench.json
+bench-spark: $(INSTALLED) $(PEERS) kernels ## figures next to Spark's own connector, which Maven fetches, into build/bench.json
 	@scripts/setup-interop
 	@$(PY) -m benchmarks.spark.throughput --full
 	@$(PY) -m benchmarks.spark.streams --full
