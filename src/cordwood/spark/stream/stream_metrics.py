@@ -31,7 +31,7 @@ _C, _G, _H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 _ALL: Final = (
     Metric("cordwood_stream_batches_total", _C, "Finished batches.", _QUERY),
     Metric("cordwood_stream_records_total", _C, "Records of finished batches.", _QUERY),
-    Metric("cordwood_stream_bytes_total", _C, "Bytes of finished batches, as planned.", _QUERY),
+    Metric("cordwood_stream_bytes_total", _C, "Bytes of batches; assumed on brokers.", _QUERY),
     Metric("cordwood_stream_gap_offsets_total", _C, "Recorded offsets without a source.", _QUERY),
     Metric("cordwood_stream_failed_commits", _G, "Failed commits to the group.", _QUERY),
     Metric(_BEHIND_RECORDS, _G, "Offsets after the last batch.", _QUERY),

@@ -55,7 +55,7 @@ def test_configured_python_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen(Context()) == "python3"
 
 
-def test_spark_connect_session_is_left_unchanged() -> None:
+def test_session_of_spark_connect_has_no_context_to_change() -> None:
     use_own_python(cast("SparkSession", Session(None)))
 
 
