@@ -1,4 +1,4 @@
-"""Decoder in plain Python: the oracle of the kernels, and their stand-in until they are compiled.
+"""Decoder in plain Python: the oracle of the kernels, and their stand-in where there are none.
 
 It reads every batch through `records.record_batch` and `records.legacy_batch`, collects rows, and
 converts them to columns when a chunk is full.

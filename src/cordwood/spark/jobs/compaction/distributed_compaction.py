@@ -83,7 +83,7 @@ class NoOpPassControl:
 
 
 def engine_for(size: int) -> Engine:
-    """Return a cleaning engine for a number of bytes, after the kernels are compiled."""
+    """Prepare the worker, and return a cleaning engine for a number of bytes."""
     prepare_worker()
     return engine(size)
 
