@@ -5,10 +5,10 @@ buffers to the system at once and gets them back page by page, which costs sever
 receiving into them. `keep_freed_memory` makes glibc keep freed memory, and have one arena for all
 threads: `malloc_trim` returns nothing from the top of another thread's arena, up to 64 MiB.
 
-A full garbage collection visits every object while all requests wait: 50 ms after the kernels are
-loaded, more with many partitions. Objects of the startup and of the kernels live as long as the
-process. `exempt_from_gc` excludes them, so that a collection visits only what requests leave. That
-is still much with thousands of connections, or after the creation of topics: 45 ms for a thousand
+A full garbage collection visits every object while all requests wait: 20 to 30 ms after the start,
+more with many partitions. Objects of the startup live as long as the process. `exempt_from_gc`
+excludes them, so that a collection visits only what requests leave. That is still much with
+thousands of connections, or after the creation of topics: 45 ms for a thousand
 partitions. Requests and connections leave next to no cycles, so `replace_full_collections` excludes
 what has become old, where the interpreter would collect it. `collect_recent` and `collect_all` are
 for quiet moments. A collection of recent objects takes up to 12 ms: OldObjects leaves it
