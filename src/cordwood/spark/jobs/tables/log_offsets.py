@@ -5,7 +5,7 @@
     marker      a transaction marker
     compacted   no record inside a batch: removed by compaction
     gap         no record between batches: removed by compaction if the log was cleaned there
-    untold      no record from a broker; brokers do not report the reason, a directory does
+    unknown     no record from a broker; brokers do not report the reason, a directory does
 
 Only offsets are decoded; the rest is in batch headers.
 """
@@ -82,7 +82,7 @@ def find_offsets(
     """Return the content of a split of a log."""
     partition, start, end = split.range
     if isinstance(split.source, BrokerSource):
-        rest, cleaned_to, found = OffsetKind.UNTOLD, 0, _records(split, options)
+        rest, cleaned_to, found = OffsetKind.UNKNOWN, 0, _records(split, options)
     else:
         headers = _read_headers(split, split.source.path)
         rest, cleaned_to = OffsetKind.COMPACTED, headers.cleaned_to

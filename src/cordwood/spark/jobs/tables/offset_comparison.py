@@ -6,7 +6,7 @@
     marker            absent                marker                doubled
     compacted         absent                kept                  doubled
     expired           absent                kept                  doubled
-    untold            absent                kept                  doubled
+    unknown           absent                kept                  doubled
     gap               gap                   kept                  doubled
     behind            behind                behind                doubled
 
@@ -52,7 +52,7 @@ class OffsetKind(StrEnum):
     MARKER = "marker"
     COMPACTED = "compacted"
     EXPIRED = "expired"
-    UNTOLD = "untold"
+    UNKNOWN = "unknown"
     GAP = "gap"
     BEHIND = "behind"
 

@@ -30,8 +30,7 @@ from cordwood.spark.source.source_options import SourceOptions
 from cordwood.spark.source.split_reader import read_split
 from cordwood.spark.source.splits import Split
 
-#: Columns derived from `timestamp`, in UTC.
-#: Columns that are derived from the timestamp, to partition a table by them.
+#: Columns that are derived from the timestamp, in UTC, to partition a table by them.
 TIME_COLUMNS: Final = {"date": pa.date32(), "hour": pa.int32()}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

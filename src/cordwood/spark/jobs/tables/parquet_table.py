@@ -189,9 +189,8 @@ class ParquetTable:
             self._files.remove(str(left))
         for path in sorted(self._staged.rglob("*"), reverse=True):
             remove = self._files.remove_directory if path.is_dir() else self._files.remove
-            with suppress(
-                OSError
-            ):  # a task that outlives its driver still writes there; retried next time
+            # A task that outlives its driver still writes there. The next export retries.
+            with suppress(OSError):
                 remove(str(path))
 
     def _move(self, commit: Path) -> None:

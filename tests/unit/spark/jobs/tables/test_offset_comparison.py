@@ -63,7 +63,7 @@ def test_adjacent_faults_of_one_kind_are_one_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", (OffsetKind.ABORTED, OffsetKind.MARKER, OffsetKind.COMPACTED, OffsetKind.UNTOLD)
+    "kind", (OffsetKind.ABORTED, OffsetKind.MARKER, OffsetKind.COMPACTED, OffsetKind.UNKNOWN)
 )
 def test_offsets_without_a_record_are_absent(kind: OffsetKind) -> None:
     found = _compare(_log(OffsetKind.RECORD, kind), (0, 10))
@@ -71,7 +71,7 @@ def test_offsets_without_a_record_are_absent(kind: OffsetKind) -> None:
     assert (found.absent, _findings(found)) == ({kind: 10}, ())
 
 
-@pytest.mark.parametrize("kind", (OffsetKind.COMPACTED, OffsetKind.UNTOLD, OffsetKind.GAP))
+@pytest.mark.parametrize("kind", (OffsetKind.COMPACTED, OffsetKind.UNKNOWN, OffsetKind.GAP))
 def test_table_may_keep_deleted_offsets(kind: OffsetKind) -> None:
     found = _compare(_log(OffsetKind.RECORD, kind), (0, 20))
 
@@ -154,7 +154,7 @@ KIND_OF_LOG = (
     OffsetKind.MARKER,
     OffsetKind.COMPACTED,
     OffsetKind.GAP,
-    OffsetKind.UNTOLD,
+    OffsetKind.UNKNOWN,
 )
 FAULT_IF_PRESENT = {
     OffsetKind.ABORTED: "aborted",
