@@ -23,7 +23,7 @@ from cordwood.core.errors import SettingError, TableError
 from cordwood.core.ports import Random
 from cordwood.core.system import SystemFiles, SystemRandom
 from cordwood.core.types import TopicPartition
-from cordwood.spark.jobs.table_audit.audit_options import AuditOptions
+from cordwood.spark.jobs.table_audit.audit_options import OF, AuditOptions
 from cordwood.spark.jobs.table_audit.audit_report import Audit, PartitionAudit, RowCount
 from cordwood.spark.jobs.table_audit.deep_comparison import (
     DeepRequest,
@@ -91,7 +91,7 @@ def audit_table(
     random: Random | None = None,
 ) -> Audit:
     """Compare a table with its log; see `cordwood.spark.jobs.audit`."""
-    table = open_table(options.address, SystemFiles())
+    table = open_table(options.address, SystemFiles(), key=OF)
     state, pieces = list_table(table)
     columns = _compared_columns(options, state, table=table.name)
     source = options.source

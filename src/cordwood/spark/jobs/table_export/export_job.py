@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from cordwood.core.errors import TableError
 from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
-from cordwood.spark.jobs.table_export.export_options import ExportOptions
+from cordwood.spark.jobs.table_export.export_options import TO, ExportOptions
 from cordwood.spark.jobs.table_export.export_plan import (
     absent_partitions,
     check_lost,
@@ -122,12 +122,12 @@ class Export:
         )
 
 
-def open_table(address: TableAddress, files: Files) -> ExportTable:
-    """Return the table at an address, whether or not it exists.
+def open_table(address: TableAddress, files: Files, *, key: str = TO) -> ExportTable:
+    """Return the table at an address, whether or not it exists; `key` is the option with its path.
 
     Tasks run in other folders, so the path becomes absolute. Raise TableError for a path of a file.
     """
-    absolute = replace(address, path=local_path(address.path, key="table"))
+    absolute = replace(address, path=local_path(address.path, key=key))
     if exists(files, absolute.path) and not files.stat(absolute.path).is_directory:
         raise TableError("is a file", path=absolute.path, remedy="use the folder of a table")
     return _TABLES[address.format](absolute, files)

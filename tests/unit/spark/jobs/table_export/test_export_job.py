@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from cordwood.core.errors import TableError
+from cordwood.core.errors import SettingError, TableError
 from cordwood.core.system import SystemFiles
 from cordwood.spark.jobs.table_export.export_job import Export, open_table
 from cordwood.spark.jobs.tables.delta_table import DeltaLakeTable
@@ -35,6 +35,12 @@ def test_table_that_is_a_file_is_rejected(tmp_path: Path, kind: str) -> None:
 
     with pytest.raises(TableError, match="lake: is a file; use the folder of a table"):
         open_table(TableAddress(path=f"{tmp_path}/lake", format=kind), SystemFiles())
+
+
+@pytest.mark.parametrize("key", ("to", "of"))
+def test_address_of_an_object_store_is_rejected_with_its_option(key: str) -> None:
+    with pytest.raises(SettingError, match=rf"^{key}: s3://lake is not a local path; mount it"):
+        open_table(TableAddress(path="s3://lake"), SystemFiles(), key=key)
 
 
 def test_report_has_a_line_per_partition_and_one_for_the_table() -> None:
