@@ -20,6 +20,7 @@ from cordwood.core.errors import (
     LogDirectoryError,
     NetworkError,
     RequestTimedOutError,
+    SchemaRegistryError,
     SettingError,
     SparkError,
 )
@@ -36,6 +37,7 @@ _UNREACHABLE_ERRORS: Final = (
     NetworkError,
     RequestTimedOutError,
     BrokerNotAvailableError,
+    SchemaRegistryError,
     SparkError,
 )
 _DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT)

@@ -13,6 +13,7 @@ from cordwood.core.errors import (
     LogDirectoryError,
     NetworkError,
     RequestTimedOutError,
+    SchemaRegistryError,
     SettingError,
     SparkError,
 )
@@ -39,6 +40,7 @@ from cordwood.core.errors import (
         (RequestTimedOutError("no answer"), UNREACHABLE, "no answer"),
         (BrokerNotAvailableError("no broker 7"), UNREACHABLE, "no broker 7"),
         (SparkError("no Spark", remedy="get it"), UNREACHABLE, "no Spark; get it"),
+        (SchemaRegistryError("no registry"), UNREACHABLE, "no registry"),
         (OSError("odd"), UNREACHABLE, "odd; check the path"),
         (
             OSError(28, "No space", "/x"),

@@ -7,6 +7,7 @@
 - `ListenError`: a listener address that cannot be bound.
 - `StartInterruptedError`: a signal during the start of a broker.
 - `SparkError`: Spark is missing, or has failed.
+- `SchemaRegistryError`: a schema registry that does not answer, or answers with an error.
 - `MetadataConflictError`: a change that the present metadata do not allow.
 - `KafkaError`: every error with a wire code, one leaf per code of Apache Kafka 4.3, each with
   `code` and `retriable`. Its subclasses state who has to act: `ClientFaultError` (change the
@@ -178,6 +179,7 @@ from cordwood.core.errors.tree import (
     LogDirectoryError,
     MetadataConflictError,
     OutdatedError,
+    SchemaRegistryError,
     ServerFaultError,
     SettingError,
     SparkError,
@@ -295,6 +297,7 @@ __all__ = [
     "RequestTimedOutError",
     "ResourceNotFoundError",
     "SaslAuthenticationFailedError",
+    "SchemaRegistryError",
     "SecurityDisabledError",
     "ServerFaultError",
     "SettingError",

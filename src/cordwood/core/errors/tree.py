@@ -125,6 +125,10 @@ class ListenError(CordwoodError):
         return f"{self.problem}; {self.remedy}"
 
 
+class SchemaRegistryError(CordwoodError):
+    """A schema registry that does not answer, or answers with an error; the text has a remedy."""
+
+
 class SparkError(CordwoodError):
     """Spark is missing or has failed; the text contains the remedy."""
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from cordwood.core.errors import CordwoodError, SettingError
+from cordwood.core.errors import SchemaRegistryError, SettingError
 from cordwood.spark.formats.schema_source import (
     AVRO,
     SchemaReference,
@@ -40,10 +40,6 @@ _SERVER_ERRORS: Final = 500
 #: Attempts at each address, without a backoff: Spark retries a failed task later.
 _TRIES: Final = 3
 _TIMEOUT_S: Final = 30.0
-
-
-class SchemaRegistryError(CordwoodError):
-    """A registry that does not answer, or answers with an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,10 @@ from typing import Final
 
 import pytest
 
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import SchemaRegistryError, SettingError
 from cordwood.spark.formats.schema_registry import (
     RegistrySettings,
     SchemaRegistry,
-    SchemaRegistryError,
     parse_registry,
 )
 from cordwood.spark.formats.schema_source import (

@@ -28,7 +28,7 @@ def test_topic_of_the_sink_is_kept(options: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ("core.errors.tree.SettingError", "spark.formats.schema_registry.SchemaRegistryError"),
+    ("core.errors.tree.SettingError", "spark.formats.schema_source.UnknownSchemaError"),
 )
 def test_cause_is_the_error_of_the_package(name: str) -> None:
     words = f"Query failed\ncordwood.{name}: topic is missing; set it\n at java"
