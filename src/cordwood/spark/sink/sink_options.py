@@ -38,7 +38,6 @@ _CHECKPOINT: Final = "checkpointlocation"
 _ASYNC: Final = "asyncprogresstrackingenabled"
 _OF_SPARK: Final = (
     _CHECKPOINT,
-    "path",
     "queryname",
     _ASYNC,
     "asyncprogresstrackingcheckpointintervalms",
@@ -161,7 +160,7 @@ def _unknown(name: str, *, is_stream: bool) -> SettingError:
         return SettingError(
             "path: the sink writes to brokers, not to a folder",
             key=name,
-            remedy=f"set {_SERVERS}, and call save() without a path",
+            remedy=f"set {_SERVERS}, and call {'start' if is_stream else 'save'}() without a path",
         )
     shown = {each.lower(): each for each in (*_OWN, _SERVERS)}
     near = get_close_matches(name, shown, n=1)

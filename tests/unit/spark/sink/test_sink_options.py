@@ -82,7 +82,7 @@ def test_record_is_kept_at_the_topic_by_default() -> None:
 
 
 def test_sparks_own_options_of_a_stream_are_accepted() -> None:
-    given = {"checkpointLocation": "/c", "path": "p", "asyncProgressTrackingEnabled": "false"}
+    given = {"checkpointLocation": "/c", "queryName": "q", "asyncProgressTrackingEnabled": "false"}
 
     options = parse_sink_options({**WHERE, **given, "onMissingRecord": "replay"}, is_stream=True)
 
@@ -98,6 +98,7 @@ def test_sparks_own_options_of_a_stream_are_accepted() -> None:
             "Spark tracks the progress of its own sinks alone",
         ),
         ("jobId", "x", "a stream has its query id"),
+        ("path", "x", r"not to a folder; set kafka.bootstrap.servers, and call start\(\)"),
         ("starting", "x", "unknown option of the streaming sink"),
     ),
 )
