@@ -4,7 +4,9 @@
              damage stops the rebuild, since a new index would hide it
     write    offset, time and transaction index of each segment, and a snapshot at its end; leader
              epochs only if their file is damaged or missing
-    keep     the snapshot at the first segment's base: only it has the producers of deleted segments
+    keep     the snapshot at the first segment's base: only it has the producers of deleted segments.
+             If a cleaner has removed batches, its open transactions are forgotten, as by a broker
+             that opens the log: their markers may be among those batches
     report   offsets without a batch that no cleaner has removed, and a tail whose loss snapshots,
              leader epochs or the recovery point show: the new indexes are correct, and the records
              are lost
@@ -29,7 +31,7 @@ from typing import Self
 
 from cordwood.core.errors import CorruptMessageError, DamagedFileError, LogDirectoryError
 from cordwood.core.ports import FileKind, Files
-from cordwood.core.types import Offset
+from cordwood.core.types import NO_OFFSET, Offset
 from cordwood.records.batch_header import BatchHeader
 from cordwood.storage.checkpoints.checkpoint_files import (
     CLEANER_OFFSETS,
@@ -55,7 +57,7 @@ from cordwood.storage.producers.producer_state_manager import (
     ProducerStateManagerConfig,
 )
 from cordwood.storage.producers.snapshot_files import SnapshotFiles
-from cordwood.storage.reader.offset_gaps import find_gaps
+from cordwood.storage.reader.offset_gaps import find_gaps, has_lost_records, has_start_offset
 from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.storage.segment.log_segment import LogSegment
@@ -124,7 +126,7 @@ def reindex(
             work = _IndexRebuild(files, path)
             work.warnings += survey.warnings
             stopped = remove_clean_shutdown(files, directory_of(path))
-            work.reset(bases[0])
+            work.reset(bases[0], is_thinned=survey.is_thinned)
             with _NewIndexes(files, path, bases) as new:
                 work.rebuild_all(table, bases, config=config, now_ms=now_ms)
                 new.put_in()
@@ -148,10 +150,11 @@ def reindex(
 
 
 class _LogSurvey:
-    """The number of batches of a log, and its lost offsets."""
+    """The number of batches of a log, its lost offsets, and whether any offset is in no batch."""
 
     def __init__(self, files: Files, path: str) -> None:
         self.batches = self.log_end = 0
+        self.is_thinned = False
         self.lost: list[LostOffsets] = []
         self.warnings: list[str] = []
         self._files = files
@@ -179,10 +182,13 @@ class _LogSurvey:
         ]
 
     def _headers(self, bases: Sequence[int], on_bytes: OnBytes) -> Iterator[BatchHeader]:
+        self.log_end = bases[0]
         for base, limit in zip(bases, (*bases[1:], None), strict=True):
             name = f"{self._path}/{names.segment_name(Offset(base), names.LOG)}"
             for header in _whole_headers(self._files, name, base, limit=limit, on_bytes=on_bytes):
                 self.batches += 1
+                is_behind_gap = has_start_offset(header) and header.base_offset > self.log_end
+                self.is_thinned |= is_behind_gap or has_lost_records(header)
                 self.log_end = header.next_offset
                 yield header
 
@@ -208,14 +214,19 @@ class _IndexRebuild:
         self.snapshots = SnapshotFiles(files, path)
         self.epochs = LeaderEpochCheckpointFile(files, path)
 
-    def reset(self, base: int) -> None:
-        """Remove all snapshots but the one at the first base, and begin with its producers."""
+    def reset(self, base: int, *, is_thinned: bool) -> None:
+        """Remove all snapshots but the one at the first base, and begin with its producers.
+
+        Those of a thinned log begin without their open transactions.
+        """
         self.snapshots.scan()
         known = self._snapshot_at(base) if base in self.snapshots.offsets else None
         for offset in self.snapshots.offsets:
             old = self.snapshots.detach(offset) if offset != base or known is None else None
             if old is not None:
                 self.files.remove(old)
+        if is_thinned:
+            known = [each._replace(transaction_first_offset=NO_OFFSET) for each in known or ()]
         self.producers.load(known or (), end_offset=base, now_ms=0)
         try:
             self.epochs.load()

@@ -4,10 +4,11 @@ import pytest
 
 from cordwood.core.binary import crc32c
 from cordwood.core.errors import CorruptMessageError, LogDirectoryError
+from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.header_scan import headers
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.producers.producer_snapshot import encode_snapshot
+from cordwood.storage.producers.producer_snapshot import decode_snapshot, encode_snapshot
 from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.testing.memory_files import MemoryFileLock, MemoryFiles
 from cordwood.workbench.reindex import LostOffsets, ReindexReport, reindex
@@ -18,6 +19,7 @@ from tests.unit.storage.log_samples import (
     follow,
     interleaved,
     lead,
+    marker,
     produced,
 )
 from tests.unit.storage.reader_samples import THREES, directory, got, harm, name, put
@@ -116,6 +118,36 @@ def test_producers_of_deleted_segments_stay_in_all_snapshots() -> None:
 
     assert contents(place, "snapshot") == before
     assert all(len(each) > len(encode_snapshot([])) for each in before.values())
+
+
+def test_transaction_of_the_first_snapshot_is_forgotten_if_its_marker_may_be_gone() -> None:
+    place = LogHarness()
+    log = place.open(THREES)
+    lead(log, produced(0, producer=(7, 0), is_transactional=True))
+    filled(log, 2)
+    lead(log, marker(producer=(7, 0), is_commit=True), origin=AppendOrigin.COORDINATOR)
+    filled(log, 6)
+    log.close()
+    for ending in (".log", ".index", ".timeindex"):
+        place.files.remove(f"{DIRECTORY}/{name(0, ending)}")
+    before = open_transactions(place)
+    cleaned = place.bytes_of(name(3))[len(marker(is_commit=True)) :]
+    put(place.files, name(3), cleaned)
+
+    run(place.files)
+
+    assert before == {3: [7], 6: [], 9: [], 10: []}
+    assert open_transactions(place) == before
+
+
+def open_transactions(place: LogHarness) -> dict[int, list[int]]:
+    """Return the producers with an open transaction, by the offset of the snapshot."""
+    return {
+        int(each[:20]): [
+            state.producer_id for state in decode_snapshot(data, path=each) if state.has_transaction
+        ]
+        for each, data in contents(place, "snapshot").items()
+    }
 
 
 def test_damaged_snapshot_at_the_log_start_is_reported() -> None:
