@@ -4,9 +4,9 @@
              damage stops the rebuild, since a new index would hide it
     write    offset, time and transaction index of each segment, and a snapshot at its end; leader
              epochs only if their file is damaged or missing
-    keep     the snapshot at the first segment's base: only it has the producers of deleted segments.
-             If a cleaner has removed batches, its open transactions are forgotten, as by a broker
-             that opens the log: their markers may be among those batches
+    keep     the snapshot at the first segment's base: only it has the producers of deleted segments
+    forget   its open transactions if a cleaner has removed batches, since their markers may be among
+             those; a broker that opens the log does the same
     report   offsets without a batch that no cleaner has removed, and a tail whose loss snapshots,
              leader epochs or the recovery point show: the new indexes are correct, and the records
              are lost
