@@ -5,8 +5,8 @@
     write    offset, time and transaction index of each segment, and a snapshot at its end; leader
              epochs only if their file is damaged or missing
     keep     the snapshot at the first segment's base: only it has the producers of deleted segments
-    forget   its open transactions if a cleaner has removed batches, since their markers may be among
-             those; a broker that opens the log does the same
+    forget   its open transactions if a cleaner has removed batches, as a broker does that opens the
+             log: their markers may be among the removed batches
     report   offsets without a batch that no cleaner has removed, and a tail whose loss snapshots,
              leader epochs or the recovery point show: the new indexes are correct, and the records
              are lost
