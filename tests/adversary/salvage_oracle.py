@@ -114,11 +114,17 @@ def violations(log: RandomLog, damage: DamagedLog) -> list[str]:
             if _is_whole(damage, each.batch)
         ]
     found = [*_judged(log, damage, result), *_gone_by_offset(log, damage, result)]
-    # No checksum covers a leader epoch: without the file of epochs a flipped bit of it may stay.
-    has_epochs = {"outside of checksums", "lost epochs", "bad checkpoint"} & set(damage.kinds)
-    if len(has_epochs) < 2 and verify(result.files, [result.report.path]).is_damaged:
-        found.append("the new log is damaged")
-    return found
+    return [*found, *_damaged(result)]
+
+
+def _damaged(result: Salvaged) -> Iterable[str]:
+    """Yield what `verify` reports of the new log, but for lost offsets, which the report has."""
+    lost = OffsetRanges(result.report.lost)
+    for each in verify(result.files, [result.report.path]).damages:
+        missing = range(each.first_offset or 0, each.end_offset or 0)
+        is_reported = all(offset in lost for offset in missing)
+        if not ("missing offsets" in str(each) and missing and is_reported):
+            yield f"the new log is damaged: {each}"
 
 
 def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[str]:

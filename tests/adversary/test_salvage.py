@@ -27,7 +27,10 @@ CHOSEN_LOGS: Final = 250
 _OUTSIDE: Final = "outside of checksums"
 #: Seeds and chosen kinds of damage that a salvage was once wrong with.
 ONCE_WRONG: Final = (
-    *((seed, ()) for seed in (4010, 5910, 26988, 42637, 69132, 69588, 74632, 93808)),
+    *(
+        (seed, ())
+        for seed in (4010, 5910, 26988, 42637, 69132, 69588, 74632, 93808, 117232, 135381, 143998)
+    ),
     *((seed, (_OUTSIDE, "header")) for seed in (59, 87, 168, 214, 247)),
     *((seed, (_OUTSIDE, "lost segment")) for seed in (29, 121)),
     (168, (_OUTSIDE, "marker")),
@@ -39,6 +42,7 @@ ONCE_WRONG: Final = (
     (169, ("marker", "marker", "header")),
     (233, ("torn file", _OUTSIDE)),
     (2118, (_OUTSIDE, "flipped bits")),
+    *((seed, (_OUTSIDE, _OUTSIDE, "lost epochs")) for seed in (92, 154)),
 )
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(20_000 if SOAK else 300)]

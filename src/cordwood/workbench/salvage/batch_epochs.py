@@ -2,16 +2,19 @@
 
 They never decrease. The longest chain of epochs that do not decrease is right; of several, the one
 in which the most batches have the epoch of the one before them. An epoch outside of the chain gets
-that of its neighbours, or that of its offset in the checkpoint of leader epochs. The epochs next to
-the file, or those of its ends in the checkpoint, are in the row as well. Old messages have no epoch
-(-1), and keep none in a v2 batch: a cleaner or a conversion may have written it among batches with
-epochs.
+that of its neighbours, or that of its offset in the checkpoint of leader epochs. With one neighbour
+it gets the epoch of that, which is the closest possible one. A negative epoch is always wrong.
+
+The epochs next to the file, or those of its ends in the checkpoint, are in the row as well. Old
+messages have no epoch (-1), and keep none in a v2 batch: a cleaner or a conversion may have written
+it among batches with epochs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from cordwood.core.binary import INT32_MAX
 from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
 from cordwood.records.record_batch import MAGIC
 from cordwood.workbench.salvage.offset_chain import longest_chain
@@ -34,11 +37,13 @@ def correct_epochs(
     )
     for index, batch in zip(trusted, corrected, strict=True):
         batches[index] = batch
+    first = next((each.epoch for each in corrected if each.epoch != NO_LEADER_EPOCH), INT32_MAX)
     for index, batch in enumerate(batches):
         if batch.is_doubtful:
             known = epoch_for(Offset(batch.offset)) if not index else batches[index - 1].epoch
-            right = around[0] if known is None else known
-            batches[index] = batch if right is None else batch._replace(epoch=right)
+            known = around[0] if known is None else known
+            right = min(batch.epoch, first) if known is None else known
+            batches[index] = batch._replace(epoch=right)
     return batches
 
 
@@ -59,12 +64,17 @@ def _correct_trusted_epochs(
     row = _row_of(batches, epoch_for, around)
     count = len(row.epochs)
     # Epochs may be equal: the place makes the numbers ascend.
-    spans = [(epoch * count + at, epoch * count + at) for at, epoch in enumerate(row.epochs)]
+    keys = (
+        epoch * count + at if epoch >= NO_LEADER_EPOCH else None
+        for at, epoch in enumerate(row.epochs)
+    )
+    spans = [None if key is None else (key, key) for key in keys]
     right = sorted(longest_chain(spans))
-    for at, before, after in _outside(right):
+    for at, before, after in _outside(right, count):
         place = row.places[at]
         if place is not None and batches[place].header.magic == MAGIC:
-            low, high = row.epochs[before], row.epochs[after]
+            low = None if before is None else row.epochs[before]
+            high = None if after is None else row.epochs[after]
             known = epoch_for(Offset(batches[place].offset))
             batches[place] = _corrected(batches[place], low, high, known=known)
     return batches
@@ -97,16 +107,21 @@ def _row_of(
     return row
 
 
-def _outside(right: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield the places outside of the chain that are between two of it, and those two."""
-    for before, after in pairwise(right):
-        for at in range(before + 1, after):
+def _outside(right: Sequence[int], count: int) -> Iterator[tuple[int, int | None, int | None]]:
+    """Yield the places outside of the chain, and those of the chain around each, if there are."""
+    for before, after in pairwise((None, *right, None)):
+        for at in range(0 if before is None else before + 1, count if after is None else after):
             yield at, before, after
 
 
-def _corrected(batch: SalvagedBatch, low: int, high: int, *, known: int | None) -> SalvagedBatch:
+def _corrected(
+    batch: SalvagedBatch, low: int | None, high: int | None, *, known: int | None
+) -> SalvagedBatch:
     """Return a batch with the epoch of the checkpoint, or with that of its neighbours."""
-    right = high if low == NO_LEADER_EPOCH else low
-    right = known if known is not None and low <= known <= high else right
+    right = high if low is None or low == NO_LEADER_EPOCH else low
+    right = low if right is None else right
+    right = NO_LEADER_EPOCH if right is None else right
+    if known is not None and (low is None or low <= known) and (high is None or known <= high):
+        right = known
     repair = f"leader epoch (was {batch.epoch})"
     return batch._replace(epoch=right, repairs=(*batch.repairs, repair))

@@ -179,7 +179,7 @@ def test_rebuilt_batch_that_reaches_into_the_next_file_is_a_misfit() -> None:
         ((1, 0, 3, 3), (1, 2, 3, 3), (1, 2, 3, 3)),
         ((1, 1, 1, 9), (1,) * 4, (1, 1, 1, 1)),
         ((9, 1, 1, 1), (1,) * 4, (1, 1, 1, 1)),
-        ((9, 1, 1, 1), None, (9, 1, 1, 1)),
+        ((9, 1, 1, 1), None, (1, 1, 1, 1)),
     ),
 )
 def test_epoch_out_of_order_is_corrected(

@@ -19,7 +19,7 @@ def corrected(
 
 
 @pytest.mark.parametrize(
-    ("around", "right"), (((1, 2), 1), ((1, 9), 5), ((-1, 2), 2), ((None, 2), 5), ((1, None), 5))
+    ("around", "right"), (((1, 2), 1), ((1, 9), 5), ((-1, 2), 2), ((None, 2), 2), ((1, None), 5))
 )
 def test_only_epoch_of_a_file_is_compared_with_those_around_it(
     around: tuple[int | None, int | None], right: int
@@ -50,6 +50,33 @@ def test_epochs_next_to_batches_without_one_are_compared(
 def test_first_doubtful_batch_gets_the_epoch_before_the_file() -> None:
     assert corrected(17, 18, around=(1, 1), trust=Trust.REBUILT) == [1, 1]
     assert corrected(17, around=(None, 1), trust=Trust.REBUILT) == [17]
+
+
+def test_first_doubtful_batch_has_no_higher_epoch_than_the_next_one() -> None:
+    batches = [
+        SalvagedBatch("file", headed(batch(4 * at)), offset=4 * at, epoch=epoch, trust=trust)
+        for at, (epoch, trust) in enumerate(((9, Trust.MOVED), (-1, Trust.LED), (1, Trust.LED)))
+    ]
+
+    found = correct_epochs(batches, lambda _: None, around=(None, None))
+
+    assert [each.epoch for each in found] == [1, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("epochs", "right"),
+    (
+        ((9, 1, 1), [1, 1, 1]),
+        ((1, 1, 0), [1, 1, 1]),
+        ((0, 1, 1), [0, 1, 1]),
+        ((-9, 1, 1), [1, 1, 1]),
+        ((-9,), [-1]),
+    ),
+)
+def test_wrong_epoch_at_an_end_of_the_log_is_that_of_its_neighbour(
+    epochs: tuple[int, ...], right: list[int]
+) -> None:
+    assert corrected(*epochs, around=(None, None)) == right
 
 
 @pytest.mark.parametrize(
