@@ -5,6 +5,7 @@
     log.beside            the log directory around it: checkpoints, clean-shutdown marker
     log.records           each record in the files: content, state, file, the bytes that it needs
     log.batches           each batch in the files: file, position, size, offsets, kind
+    log.segments          the same batches before they had bytes, by segment
     log.readable()        the records that a reader gets, under either isolation
     log.replica(seed)     another replica of the partition: other segments, cleaning and retention
     log.features          words for what the log has; `FEATURES` lists all of them
@@ -94,6 +95,7 @@ class RandomLog:
     beside: dict[str, bytes] = field(default_factory=dict)
     records: list[WrittenRecord] = field(default_factory=list)
     batches: list[WrittenBatch] = field(default_factory=list)
+    segments: list[PlannedSegment] = field(default_factory=list)
     start: int = 0
     end: int = 0
     cleaned_to: int = 0
@@ -164,6 +166,7 @@ def _directory_of(
 
 def fill(log: RandomLog, segments: list[PlannedSegment]) -> None:
     """Set the files, the records and the batches of a log with these segments."""
+    log.segments = segments
     laid = lay_out(log.plan, segments)
     log.files, log.end = laid.files, log.plan[-1].last_offset + 1
     log.beside = _beside(log, segments[0].base_offset)

@@ -42,6 +42,7 @@ ONCE_WRONG: Final = (
     (169, ("marker", "marker", "header")),
     (233, ("torn file", _OUTSIDE)),
     (2118, (_OUTSIDE, "flipped bits")),
+    (2123, (_OUTSIDE, _OUTSIDE)),
     *((seed, (_OUTSIDE, _OUTSIDE, "lost epochs")) for seed in (92, 154)),
 )
 
