@@ -9,13 +9,14 @@ from cordwood.workbench.salvage import (
     batch_chain,
     batch_offsets,
     batch_run,
+    lost_offsets,
     new_log,
     salvage,
     source_directory,
     transaction_ends,
 )
 from cordwood.workbench.salvage import transaction_evidence as evidence
-from cordwood.workbench.salvage.batch_offsets import FileBounds
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.transaction_ends import RebuiltMarker, TransactionEnds
 from cordwood.workbench.verify import log_end_witnesses
@@ -62,7 +63,7 @@ def _no_doubt(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_losses(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(salvage, "_without", lambda *_: [])
+    patch.setattr(lost_offsets, "_without", lambda *_: [])
 
 
 def _no_undecided(patch: pytest.MonkeyPatch) -> None:
@@ -114,11 +115,11 @@ def _places_are_not_lost(patch: pytest.MonkeyPatch) -> None:
 
 
 def _orphans_are_cleaned(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(salvage, "_without_log", lambda offsets, _: offsets)
+    patch.setattr(lost_offsets, "_without_log", lambda offsets, _: offsets)
 
 
 def _end_is_that_of_checkpoints(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(salvage, "_with_shown_end", lambda known, *_: known)
+    patch.setattr(salvage, "_with_shown_ends", lambda known, *_: known)
 
 
 def _indexes_show_no_end(patch: pytest.MonkeyPatch) -> None:
