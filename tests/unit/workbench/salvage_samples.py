@@ -14,9 +14,9 @@ from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
 from cordwood.workbench.salvage.batch_chain import BatchChain, build_chain
-from cordwood.workbench.salvage.batch_offsets import FileBounds
 from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, runs_of
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, scan_file
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from tests.unit.workbench.dump_samples import FOLDER, files_of, window_of
 
 SOURCE = "/logs/t-0"

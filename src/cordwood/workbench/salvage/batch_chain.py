@@ -22,11 +22,11 @@ from cordwood.workbench.salvage.batch_epochs import correct_epochs
 from cordwood.workbench.salvage.batch_offsets import (
     MANY,
     FileBatches,
-    FileBounds,
     are_joined,
     place_batches,
 )
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, WholeBatch
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.salvaged_batch import (
     SalvagedBatch,
     Trust,
@@ -63,7 +63,7 @@ def build_chain(
         if isinstance(piece, DamagedRange):
             damages.append((len(found), piece))
             trust = Trust.FOUND if piece.was_searched else trust
-        batch = _salvage(file, piece, window=window, trust=trust)
+        batch = batch_of(file, piece, window=window, trust=trust)
         if batch is not None:
             found.append(batch)
     found = _confirm(found, damages, bounds)
@@ -122,8 +122,8 @@ def _takes_a_place(damage: DamagedRange) -> bool:
     return damage.rebuilt is not None or damage.why == OUT_OF_ORDER
 
 
-def _salvage(file: str, piece: Piece, *, window: FileWindow, trust: Trust) -> SalvagedBatch | None:
-    """Return the batch of a piece, None if nothing of it is readable."""
+def batch_of(file: str, piece: Piece, *, window: FileWindow, trust: Trust) -> SalvagedBatch | None:
+    """Return the batch of a piece of a file, None if nothing of it is readable."""
     if isinstance(piece, WholeBatch):
         if not has_start_offset(piece.header):
             return _salvage_wrapper(file, piece, window=window, trust=trust)

@@ -47,6 +47,43 @@ def correct_epochs(
     return batches
 
 
+class EpochOrder:
+    """The order of a file's epochs: whether they never decrease, batch by batch."""
+
+    __slots__ = ("_around", "_end", "_epoch_for", "_latest")
+
+    def __init__(
+        self,
+        epoch_for: Callable[[Offset], LeaderEpoch | None],
+        *,
+        around: tuple[int | None, int | None],
+    ) -> None:
+        self._epoch_for = epoch_for
+        self._around = around
+        self._latest: int | None = None
+        self._end = 0
+
+    def takes(self, batch: SalvagedBatch) -> bool:
+        """Return whether a batch has no epoch, or none below that of the ones before it."""
+        if batch.epoch == NO_LEADER_EPOCH:
+            return True
+        before = self._latest
+        if before is None:
+            known = self._epoch_for(Offset(batch.offset))
+            before = self._around[0] if known is None else known
+        self._latest, self._end = batch.epoch, batch.offset
+        return max(0, before or 0) <= batch.epoch
+
+    @property
+    def is_certain(self) -> bool:
+        """Return whether the last epoch is not above the one that follows."""
+        if self._latest is None:
+            return True
+        known = self._epoch_for(Offset(self._end))
+        after = self._around[1] if known is None else known
+        return after is None or self._latest <= after
+
+
 class _Row(NamedTuple):
     """The epochs of a file in a row, and the index of each one's batch; None for an end's."""
 

@@ -40,35 +40,12 @@ from cordwood.records.record_batch import MAGIC
 from cordwood.workbench.salvage.batch_order import restore_order
 from cordwood.workbench.salvage.batch_run import cleaned_end
 from cordwood.workbench.salvage.batch_scan import DamagedRange
+from cordwood.workbench.salvage.file_bounds import FileBounds, OffsetOrder
 from cordwood.workbench.salvage.offset_chain import ChainEnds, OffsetSpan, longest_chain
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 
 #: More consecutive batches than these, up to the end of a file, are not in a value.
 MANY: Final = 3
-
-
-class FileBounds(NamedTuple):
-    """The limits of a file: its base offset, that of the next file, and offsets of known ends.
-
-    `epochs` are the leader epochs of the batches before and behind the file, if they are known. A
-    cleaner has worked on the offsets below `cleaned_to`.
-    """
-
-    base: int | None = None
-    following: int | None = None
-    marks: frozenset[int] = frozenset()
-    epochs: tuple[int | None, int | None] = (None, None)
-    cleaned_to: int = 0
-
-    @property
-    def ends(self) -> Collection[int]:
-        """The offsets where the file may end; ends named elsewhere are those of other files."""
-        return self.marks - {0} if self.following is None else frozenset({self.following})
-
-    def has(self, batch: SalvagedBatch) -> bool:
-        """Return whether a batch ends within the limits."""
-        last = batch.last_offset
-        return (self.base or 0) <= last and (self.following is None or last < self.following)
 
 
 class FileBatches(NamedTuple):
@@ -153,9 +130,10 @@ def place_batches(batches: FileBatches) -> Collection[int]:
     """Correct the base offsets in the list of batches; return the indexes of those that fit."""
     if not batches.found:
         return ()
-    given, bounds = _chain_of_trusted(batches), batches.bounds
-    if isinstance(given, range) and _is_in_order(batches, given):
-        return given
+    order, bounds = OffsetOrder(batches.bounds), batches.bounds
+    if not batches.damages and all(map(order.takes, batches.found)) and order.is_certain:
+        return range(len(batches.found))
+    given = _chain_of_trusted(batches)
     if len(given) < len(batches.found):
         ends = bounds.base, bounds.ends
         restore_order(batches.found, set(given), ends=ends, damages=batches.damages)
@@ -167,14 +145,6 @@ def place_batches(batches: FileBatches) -> Collection[int]:
     _add_doubtful(batches, right)
     _doubt_unjoined(batches, right, is_cleaned)
     return right
-
-
-def _is_in_order(batches: FileBatches, given: range) -> bool:
-    """Return whether batches that ascend are within the limits, and the last one is certain."""
-    first, last, bounds = batches.found[0], batches.found[-1], batches.bounds
-    is_certain = bounds.following is not None or batches.is_joined(len(given) - 1, given)
-    is_within = (bounds.base or 0) <= first.offset and bounds.has(last)
-    return is_within and is_certain
 
 
 def _cleaned_places(batches: FileBatches, right: Collection[int]) -> Callable[[int], bool]:
@@ -465,9 +435,7 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     """
     spans = [None if batch is None else _span_of(batch) for batch in found]
     low = bounds.base or 0
-    high = low + INT32_MAX + 1 if bounds.base is not None else None
-    if bounds.following is not None:
-        high = bounds.following if high is None else min(high, bounds.following)
+    high = bounds.limit
     within = [
         span if span and low <= span[1] and (high is None or span[1] < high) else None
         for span in spans

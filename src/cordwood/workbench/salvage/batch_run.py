@@ -162,20 +162,28 @@ def _changed(run: SalvagedRun) -> LogDirectoryError:
 def runs_of(
     batches: Iterable[SalvagedBatch], *, cleaned_to: int = 0, foreign: Collection[str] = ()
 ) -> Iterator[SalvagedRun]:
-    """Yield batches in the order of offsets as runs; a gap below `cleaned_to` ends no run.
+    """Yield batches in the order of offsets as runs; a gap that a cleaner explains ends no run.
 
-    In `foreign` files each gap does.
+    It has worked below `cleaned_to`, and below each batch that has lost records to it. In `foreign`
+    files each gap ends a run.
     """
-    builder: _RunBuilder | None = None
+    # Adjacent runs with gaps between them, which a later batch may explain.
+    open_runs: list[_RunBuilder] = []
     for batch in batches:
-        if builder is None or not builder.takes(batch, cleaned_to):
-            if builder is not None:
-                yield builder.build()
-            builder = _RunBuilder(batch, is_foreign=batch.file in foreign)
+        last = open_runs[-1] if open_runs else None
+        if last is None or not last.is_continued(batch):
+            yield from (each.build() for each in open_runs)
+            open_runs = [_RunBuilder(batch, is_foreign=batch.file in foreign)]
+        elif last.next_offset == batch.offset or batch.offset <= cleaned_to:
+            last.add(batch)
         else:
-            builder.add(batch)
-    if builder is not None:
-        yield builder.build()
+            open_runs.append(_RunBuilder(batch, is_foreign=last.is_foreign))
+        if open_runs[-1].cleaned_to > cleaned_to:
+            cleaned_to = open_runs[-1].cleaned_to
+            for other in open_runs[1:] if not open_runs[0].is_foreign else ():
+                open_runs[0].append(other.build(), other.last)
+            del open_runs[1:]
+    yield from (each.build() for each in open_runs)
 
 
 def cleaned_end(batches: Iterable[SalvagedBatch]) -> int:
@@ -219,41 +227,62 @@ class _RunBuilder:
     """A run that grows batch by batch."""
 
     def __init__(self, batch: SalvagedBatch, *, is_foreign: bool = False) -> None:
-        self._is_foreign = is_foreign
-        self._first = self._last = batch
+        self.is_foreign = is_foreign
+        self.cleaned_to = 0
+        self.last = self._first = batch
         self._is_regular = batch.is_regular
         self._count = 0
         self._largest = 0
-        self._cleaned_to = 0
         self._gaps = RunGaps()
         self._events: list[TransactionEvent] = []
         self._count_in(batch)
 
-    def takes(self, batch: SalvagedBatch, cleaned_to: int) -> bool:
-        """Return whether a batch continues the run."""
-        last = self._last
+    @property
+    def next_offset(self) -> int:
+        return self.last.next_offset
+
+    def is_continued(self, batch: SalvagedBatch) -> bool:
+        """Return whether a batch may be in one run with this one, behind it."""
+        last = self.last
         is_adjacent = batch.file == last.file and batch.header.position == last.header.end
-        if self._is_foreign and (_may_lack_records(last) or _may_lack_records(batch)):
+        if self.is_foreign and (
+            batch.offset != last.next_offset or _may_lack_records(last) or _may_lack_records(batch)
+        ):
             return False
-        is_cleaned = batch.offset <= cleaned_to and not self._is_foreign
-        is_next = batch.offset == last.next_offset or is_cleaned
-        return self._is_regular and batch.is_regular and is_adjacent and is_next
+        return self._is_regular and batch.is_regular and is_adjacent
 
     def add(self, batch: SalvagedBatch) -> None:
-        """Append a batch that the run takes."""
-        after = self._last.next_offset
-        if batch.offset > after:
-            old = self._gaps
-            first = old.first if old.number else after
-            offsets = old.offsets + batch.offset - after
-            self._gaps = RunGaps(old.number + 1, offsets, first, batch.offset - 1)
+        """Append a batch that continues the run."""
+        self._add_gap(batch.offset)
         self._count_in(batch)
 
+    def append(self, run: SalvagedRun, last: SalvagedBatch) -> None:
+        """Append another run that is adjacent in the file, behind a gap; and its last batch."""
+        self._add_gap(run.first)
+        old, new = self._gaps, run.gaps
+        if new.number:
+            number, offsets = old.number + new.number, old.offsets + new.offsets
+            self._gaps = RunGaps(number, offsets, old.first, new.last)
+        self.last = last
+        self._count += run.batch_count
+        self._largest = max(self._largest, run.largest)
+        self.cleaned_to = run.cleaned_to or self.cleaned_to
+        for event in run.events:
+            self._add_event(event)
+
+    def _add_gap(self, end: int) -> None:
+        """Add the gap behind the last batch, if there is one."""
+        after = self.next_offset
+        if end > after:
+            old = self._gaps
+            first = old.first if old.number else after
+            self._gaps = RunGaps(old.number + 1, old.offsets + end - after, first, end - 1)
+
     def _count_in(self, batch: SalvagedBatch) -> None:
-        self._last = batch
+        self.last = batch
         self._count += 1
         self._largest = max(self._largest, batch.size)
-        self._cleaned_to = cleaned_end((batch,)) or self._cleaned_to
+        self.cleaned_to = cleaned_end((batch,)) or self.cleaned_to
         event = _event(batch)
         if event is not None:
             self._add_event(event)
@@ -273,7 +302,7 @@ class _RunBuilder:
 
     def build(self) -> SalvagedRun:
         """Return the run."""
-        first, last = self._first, self._last
+        first, last = self._first, self.last
         return SalvagedRun(
             first.file,
             first.header.position,
@@ -282,11 +311,11 @@ class _RunBuilder:
             last.last_offset,
             self._count,
             self._largest,
-            self._cleaned_to,
+            self.cleaned_to,
             self._gaps,
             tuple(self._events),
             None if self._is_regular else first,
-            self._is_foreign,
+            self.is_foreign,
         )
 
 

@@ -17,6 +17,10 @@ class OffsetCorrections:
     def __init__(self) -> None:
         self._offsets: dict[tuple[int, int, int], int] = {}
 
+    def has_copy(self, batch: SalvagedBatch) -> bool:
+        """Return whether a batch is a copy of one that got another offset."""
+        return self._offsets.get(_key_of(batch), batch.offset) != batch.offset
+
     def split(
         self, batches: Iterable[SalvagedBatch]
     ) -> tuple[list[SalvagedBatch], list[SalvagedBatch]]:
@@ -26,11 +30,9 @@ class OffsetCorrections:
         """
         own, copies, found = [], [], dict[tuple[int, int, int], int]()
         for batch in batches:
-            header = batch.header
-            key = header.crc, header.size, header.base_offset
-            offset = self._offsets.get(key)
-            if offset is not None and offset != batch.offset:
-                copies.append(batch._replace(offset=offset))
+            header, key = batch.header, _key_of(batch)
+            if self.has_copy(batch):
+                copies.append(batch._replace(offset=self._offsets[key]))
                 continue
             own.append(batch)
             if header.magic == MAGIC and batch.offsets is None and batch.offset != key[2]:
@@ -38,3 +40,7 @@ class OffsetCorrections:
         for key, offset in found.items():
             self._offsets.setdefault(key, offset)
         return own, sorted(copies, key=attrgetter("offset"))
+
+
+def _key_of(batch: SalvagedBatch) -> tuple[int, int, int]:
+    return batch.header.crc, batch.header.size, batch.header.base_offset

@@ -6,9 +6,10 @@
     write    append the batches to a new log as a replica does, which creates segments, indexes,
              epochs, aborted transactions and snapshots; then write the checkpoints
 
-The source is only read, a few files at a time; memory does not grow with its batches. The report
-lists every offset that was not salvaged. The new directory is
-created in a log directory, which is created if missing; existing partitions are not overwritten.
+The source is only read, a few files at a time. Memory does not grow with its batches, except with
+those of a file that has a finding (`file_runs`). The report lists every offset that was not
+salvaged. The new directory is created in a log directory, which is created if missing; existing
+partitions are not overwritten.
 """
 
 from bisect import bisect_left
@@ -26,16 +27,14 @@ from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
-from cordwood.workbench.salvage.batch_chain import BatchChain, build_chain
-from cordwood.workbench.salvage.batch_offsets import FileBounds
 from cordwood.workbench.salvage.batch_run import (
     SalvagedRun,
     SourceWindows,
-    cleaned_end,
-    runs_of,
 )
-from cordwood.workbench.salvage.batch_scan import scan_file, whole_batch
+from cordwood.workbench.salvage.batch_scan import whole_batch
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
+from cordwood.workbench.salvage.file_runs import FileReader
 from cordwood.workbench.salvage.lost_offsets import SalvageLosses, find_lost
 from cordwood.workbench.salvage.new_log import (
     NewContents,
@@ -43,7 +42,6 @@ from cordwood.workbench.salvage.new_log import (
     removed_on_error,
     write_log,
 )
-from cordwood.workbench.salvage.offset_corrections import OffsetCorrections
 from cordwood.workbench.salvage.salvage_report import (
     DamagedOffsets,
     SalvageReport,
@@ -219,7 +217,7 @@ def _read_files(
     following: dict[int, int | None] = dict(zip(bases, [*bases[1:], None], strict=False))
     segments = {each.base: f"{source}/{each.name}" for each in found if each.rank == 1}
     covered: list[range] = []
-    corrections = OffsetCorrections()
+    reader = FileReader(windows, known, checker=checker, foreign=contents.foreign)
     epoch: LeaderEpoch | None = None
     for file in found:
         end = _following(file, bases, following)
@@ -230,27 +228,17 @@ def _read_files(
         epochs = epoch, _first_epoch(windows, segments.get(end))
         around = epochs if file.rank == 1 else (None, None)
         bounds = FileBounds(file.base, end, known.marks, around, known.cleaned_to)
-        chain = _read_chain(windows, path, bounds, known, checker=checker)
-        if swap:
-            chain = _tail_of(chain, swap.stop)
-        if file.rank == 0 and chain.batches and not chain.damages and file.base is not None:
-            swap = range(file.base, chain.batches[-1].next_offset)
+        runs = reader.read(path, bounds, start=swap.stop)
+        if file.rank == 0 and runs.end and not runs.damages and file.base is not None:
+            swap = range(file.base, runs.end)
             _add_covered(covered, swap, [base for base in segments if base is not None])
-        cleaned_to = max(known.cleaned_to, cleaned_end(chain.batches))
         contents.files.append(file)
-        is_foreign = path in contents.foreign
-        rest, copies = corrections.split(chain.batches)
-        within = [each for each in rest if bounds.has(each) and not is_foreign]
-        strays = [each for each in rest if is_foreign or not bounds.has(each)]
-        lists = (contents.runs, within), (contents.strays, strays), (contents.strays, copies)
-        for runs, batches in lists:
-            runs.append(list(runs_of(batches, cleaned_to=cleaned_to, foreign=contents.foreign)))
-        if file.rank == 1 and chain.batches:
-            epoch = LeaderEpoch(chain.batches[-1].epoch)
-        contents.misfits.extend(chain.misfits)
-        contents.damages.extend(
-            DamagedOffsets(first, end, damage, path) for first, end, damage in chain.damages
-        )
+        contents.runs.append(runs.within)
+        contents.strays.extend(runs.strays)
+        if file.rank == 1 and runs.epoch is not None:
+            epoch = runs.epoch
+        contents.misfits.extend(runs.misfits)
+        contents.damages.extend(runs.damages)
     contents.damages.sort(key=lambda each: each.first)
     return contents
 
@@ -278,15 +266,6 @@ def _first_epoch(windows: SourceWindows, path: str | None) -> int | None:
         return None
 
 
-def _tail_of(chain: BatchChain, start: int) -> BatchChain:
-    """Return what reaches to `start` or behind it."""
-    return BatchChain(
-        [each for each in chain.batches if each.last_offset >= start],
-        [each for each in chain.misfits if each.last_offset >= start],
-        [each for each in chain.damages if each[1] is None or each[1] > start],
-    )
-
-
 def _following(
     file: SourceFile, bases: Sequence[int], following: dict[int, int | None]
 ) -> int | None:
@@ -296,20 +275,6 @@ def _following(
     if file.base in following:
         return following[file.base]
     return next((base for base in bases if base > file.base), None)
-
-
-def _read_chain(
-    windows: SourceWindows,
-    path: str,
-    bounds: FileBounds,
-    known: SideFileFacts,
-    *,
-    checker: BatchChecker,
-) -> BatchChain:
-    """Read one file."""
-    window = windows.window(path)
-    pieces = scan_file(window, checker)
-    return build_chain(path, pieces, window=window, bounds=bounds, epoch_for=known.epochs.epoch_for)
 
 
 def _cleaned_to(runs: Sequence[Sequence[SalvagedRun]], checkpoint: int) -> int:

@@ -8,7 +8,7 @@ from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder
 from cordwood.workbench.salvage.batch_chain import BatchChain
-from cordwood.workbench.salvage.batch_offsets import FileBounds
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.salvaged_batch import Trust
 from tests.unit.workbench.salvage_samples import batch, chain_of, harmed
 

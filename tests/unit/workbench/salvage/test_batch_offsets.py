@@ -4,7 +4,7 @@ import pytest
 
 from cordwood.records.compression import Codec
 from cordwood.workbench.salvage.batch_chain import BatchChain
-from cordwood.workbench.salvage.batch_offsets import FileBounds
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.salvaged_batch import Trust
 from tests.unit.workbench.salvage_samples import batch, chain_of, harmed
 

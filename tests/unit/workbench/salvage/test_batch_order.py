@@ -1,6 +1,6 @@
 """A batch whose offsets fill a hole exactly gets its place in the file back."""
 
-from cordwood.workbench.salvage.batch_offsets import FileBounds
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from tests.unit.workbench.salvage_samples import batch, chain_of
 
 

@@ -28,13 +28,29 @@ def test_repaired_batch_is_a_run_of_its_own() -> None:
 
 
 def test_gap_ends_a_run_unless_a_cleaner_has_left_it() -> None:
-    found = chain_of(cleaned_batch(0) + cleaned_batch(10) + cleaned_batch(20)).batches
+    found = chain_of(batch(0) + batch(10) + batch(20)).batches
 
     (cleaned,) = runs_of(found, cleaned_to=24)
 
-    assert cleaned_end(found) == 24
     assert cleaned.gaps == (2, 12, 4, 19)
     assert len(list(runs_of(found))) == 3
+
+
+def test_gaps_before_a_cleaned_batch_end_no_run() -> None:
+    data = batch(0) + batch(4) + batch(10) + batch(20) + cleaned_batch(30) + batch(40)
+    found = chain_of(data).batches
+
+    one, other = runs_of(found)
+
+    assert cleaned_end(found) == 34
+    assert one[1:10] == (0, other.position, 0, 33, 5, len(batch()), 34, (3, 14, 8, 29), ())
+    assert (other.first, other.gaps.number) == (40, 0)
+
+
+def test_each_gap_ends_a_run_of_a_foreign_file() -> None:
+    found = chain_of(batch(0) + batch(10) + cleaned_batch(20)).batches
+
+    assert [each.first for each in runs_of(found, foreign=["file"])] == [0, 10, 20]
 
 
 def test_run_has_its_transactions() -> None:

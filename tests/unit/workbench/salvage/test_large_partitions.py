@@ -11,6 +11,8 @@ from cordwood.core.system import SystemFiles
 from cordwood.storage.log_config import LogConfig
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.file_window import FileWindow
+from cordwood.workbench.salvage import readable_batches
 from cordwood.workbench.salvage.salvage import SalvageOptions, salvage
 from tests.unit.workbench.salvage_samples import SOURCE, batch, cleaned_batch, directory, ports
 
@@ -19,13 +21,13 @@ BATCH_OFFSETS = 4
 OPTIONS = SalvageOptions(config=LogConfig(segment_bytes=10_000))
 
 
-def written(folder: Path, *, segments: int, batches: int) -> Path:
-    """Write a partition with segments of equal size."""
+def written(folder: Path, *, segments: int, batches: int, gap: int = 0) -> Path:
+    """Write a partition with segments of equal size, and missing offsets behind each batch."""
     partition = folder / f"{segments}-{batches}" / "t-0"
     partition.mkdir(parents=True)
     for segment in range(segments):
-        first = segment * batches * BATCH_OFFSETS
-        offsets = range(first, first + batches * BATCH_OFFSETS, BATCH_OFFSETS)
+        first = segment * batches * (BATCH_OFFSETS + gap)
+        offsets = range(first, first + batches * (BATCH_OFFSETS + gap), BATCH_OFFSETS + gap)
         (partition / f"{first:020}.log").write_bytes(b"".join(map(batch, offsets)))
     return partition
 
@@ -79,6 +81,28 @@ def test_memory_does_not_grow_with_the_batches_of_all_segments(tmp_path: Path) -
     peaks = peak_of(few), peak_of(many)
 
     assert peaks[1] < 2 * peaks[0]
+
+
+@pytest.mark.parametrize("gap", (0, 1))
+def test_memory_does_not_grow_with_the_batches_of_a_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gap: int
+) -> None:
+    """A file is read through a window, and checked in parts. Both are small here."""
+    sizes = FileWindow.__init__.__kwdefaults__
+    assert sizes is not None
+    monkeypatch.setitem(sizes, "size", 1 << 15)
+    monkeypatch.setattr(readable_batches, "CHECK_BYTES", 1 << 14)
+    few, many = (written(tmp_path, segments=1, batches=each, gap=gap) for each in (200, 2000))
+    for partition, batches in ((few, 200), (many, 2000)):
+        end = batches * (BATCH_OFFSETS + gap) - gap
+        for name in ("cleaner", "recovery-point"):
+            lines = b"0\n1\nt 0 %d\n" % end
+            (partition.parent / f"{name}-offset-checkpoint").write_bytes(lines)
+    salvage_into_out(written(tmp_path, segments=1, batches=1))
+
+    peaks = peak_of(few), peak_of(many)
+
+    assert peaks[1] - peaks[0] < 50 * 1800
 
 
 def test_gaps_of_a_compacted_log_have_one_line() -> None:

@@ -2,8 +2,8 @@
 
 import json
 
-from cordwood.workbench.salvage.batch_offsets import FileBounds
 from cordwood.workbench.salvage.batch_run import runs_of
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.salvage_report import (
     MISSING,
     DamagedOffsets,
