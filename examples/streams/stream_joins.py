@@ -3,13 +3,21 @@
     stream and stream   Kafka Streams: `KStream.join(KStream, JoinWindows.of(...))`
     stream and table    Kafka Streams: `KStream.join(KTable)`; the table is a compacted topic
 
-The table is read for each batch, so an order is joined with the customers of that moment.
+Spark plans a table of a Python source once for a query, with the end offsets of that moment. So a
+query that joins a table with a stream does not see later records of the table. A function of
+`foreachBatch` loads the table again for each batch.
 """
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's conventional name
 
 from cordwood.spark.transforms import latest
+
+#: A function of `foreachBatch`: it receives the rows of a batch and its number.
+OnBatch: TypeAlias = Callable[[DataFrame, int], None]
 
 
 def paid_orders(orders: DataFrame, payments: DataFrame) -> DataFrame:
@@ -25,6 +33,18 @@ def paid_orders(orders: DataFrame, payments: DataFrame) -> DataFrame:
 
 
 def orders_of_customers(orders: DataFrame, customers: DataFrame) -> DataFrame:
-    """Return each order with the last record of its customer; `customers` is not a stream."""
+    """Return each order with the last record of its customer; `customers` is a table."""
     known = latest(customers).select("key", F.col("value").alias("customer"))
     return orders.join(known, "key", "left").select("key", "value", "customer")
+
+
+def with_current_customers(load: Callable[[], DataFrame], write: OnBatch) -> OnBatch:
+    """Return a function of `foreachBatch` that joins each batch with the table as it is then.
+
+    `load` returns the table, and `write` receives the joined rows.
+    """
+
+    def join(orders: DataFrame, batch: int) -> None:
+        write(orders_of_customers(orders, load()), batch)
+
+    return join

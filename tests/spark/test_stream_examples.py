@@ -11,10 +11,12 @@ import cordwood
 from examples.streams.deduplication import without_duplicates
 from examples.streams.running_totals import STORE, running_totals
 from examples.streams.sessions import sessions
-from examples.streams.stream_joins import orders_of_customers, paid_orders
+from examples.streams.stream_joins import orders_of_customers, paid_orders, with_current_customers
 from examples.streams.windowed_counts import windowed_counts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, Row
 
     from cordwood.testing.spark_kafka import SparkKafka
@@ -133,6 +135,32 @@ def test_orders_are_joined_with_a_compacted_topic(spark_kafka: "SparkKafka") -> 
 
     found = [(_text(row.value), row.customer and _text(row.customer)) for row in stream.rows]
     assert sorted(found) == [("jam", None), ("tea", "Ada")]
+
+
+def test_orders_are_joined_with_the_customers_of_their_batch(
+    spark_kafka: "SparkKafka", tmp_path: "Path"
+) -> None:
+    found: list[Row] = []
+    on_batch = with_current_customers(
+        lambda: spark_kafka.frame("customers"), lambda rows, _: found.extend(rows.collect())
+    )
+    places = {"subscribe": "orders", "kafka.bootstrap.servers": spark_kafka.bootstrap}
+    reader = spark_kafka.spark.readStream.format("cordwood").options(**places)
+    orders = reader.option("startingOffsets", "earliest").load()
+    send(spark_kafka, "customers", ("c1", "Ada", 0))
+    send(spark_kafka, "orders", ("c1", "tea", 1))
+    query = orders.writeStream.foreachBatch(on_batch).option("checkpointLocation", str(tmp_path))
+    running = query.trigger(processingTime="0 seconds").start()
+    try:
+        running.processAllAvailable()
+        send(spark_kafka, "customers", ("c1", "Bob", 2))
+        send(spark_kafka, "orders", ("c1", "jam", 3))
+        running.processAllAvailable()
+    finally:
+        running.stop()
+
+    named = [(_text(row.value), _text(row.customer)) for row in found]
+    assert named == [("tea", "Ada"), ("jam", "Bob")]
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 from pyspark.errors import PySparkException
 
 from tests.spark.naive_sink import NaiveSink
+from tests.spark.naive_source import NaiveSource
 from tests.spark.naive_stream import LIMIT, ROWS, NaiveStream
 
 if TYPE_CHECKING:
@@ -51,6 +52,22 @@ def test_spark_ignores_the_limits_of_a_reader_without_a_target(
 
     planned = [call for call in calls if call.startswith("partitions")]
     assert planned == [f"partitions {ROWS}"]
+
+
+def test_spark_plans_the_table_of_a_stream_once(spark: "SparkSession", tmp_path: Path) -> None:
+    for source in (NaiveSource, NaiveStream):
+        spark.dataSource.register(source)
+    table = spark.read.format("naive").option("plans", str(tmp_path / "plans")).load()
+    options = {"trace": str(tmp_path / "trace"), "targeted": "true"}
+    stream = spark.readStream.format("naive-stream").options(**options).load()
+
+    writer = stream.join(table, "n", "left").writeStream.format("noop")
+    writer = writer.option("checkpointLocation", str(tmp_path / "stream"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+
+    calls = (tmp_path / "trace").read_text().splitlines()
+    assert sum(call.startswith("partitions") for call in calls) == ROWS // LIMIT
+    assert (tmp_path / "plans").stat().st_size == 1
 
 
 def committed(
