@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Condition
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 #: The most time for the last events of a query.
 _PATIENCE_S: Final = 30
+#: Held while a query starts with a manager of its own.
+STARTING: Final = Lock()
 #: Options of the source that differ from those of a stream.
 DEFAULTS: Final = {"startingOffsets": "earliest", "isolation.level": "read_committed"}
 
@@ -77,7 +79,7 @@ def start(spark: SparkSession, pipeline: Pipeline) -> StreamingQuery:
             if is_whole
             else writer.trigger(processingTime=pipeline.trigger)
         )
-        with _local_manager(spark, pipeline.checkpoint):
+        with local_manager(spark, pipeline.checkpoint):
             return writer.start()
     except PySparkException as error:
         raise SparkError(
@@ -149,18 +151,22 @@ class _RowCounts(StreamingQueryListener):
 
 
 @contextmanager
-def _local_manager(spark: SparkSession, checkpoint: str) -> Iterator[None]:
-    """Set the manager of checkpoints on a local path for a query that starts in the block."""
-    before = spark.conf.get(CHECKPOINT_MANAGER, None)
-    if find_local_path(checkpoint) is not None:
-        spark.conf.set(CHECKPOINT_MANAGER, LOCAL_MANAGER)
-    try:
-        yield
-    finally:
-        if before is None:
-            spark.conf.unset(CHECKPOINT_MANAGER)
-        else:
-            spark.conf.set(CHECKPOINT_MANAGER, before)
+def local_manager(spark: SparkSession, checkpoint: str) -> Iterator[None]:
+    """Set the manager of checkpoints on a local path for a query that starts in the block.
+
+    The setting is the session's, so pipelines of several threads start one after the other.
+    """
+    with STARTING:
+        before = spark.conf.get(CHECKPOINT_MANAGER, None)
+        if find_local_path(checkpoint) is not None:
+            spark.conf.set(CHECKPOINT_MANAGER, LOCAL_MANAGER)
+        try:
+            yield
+        finally:
+            if before is None:
+                spark.conf.unset(CHECKPOINT_MANAGER)
+            else:
+                spark.conf.set(CHECKPOINT_MANAGER, before)
 
 
 def _writer(frame: DataFrame, pipeline: Pipeline) -> DataStreamWriter:

@@ -1,5 +1,8 @@
 """Options and errors of a run; `tests/spark` runs pipelines."""
 
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
@@ -7,11 +10,55 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 from pyspark.errors import StreamingQueryException
 
 from cordwood.spark.pipeline.pipeline_definition import KafkaSink, PipelineStep
-from cordwood.spark.pipeline.pipeline_run import PipelineReport, cause_of, topic_options
+from cordwood.spark.pipeline.pipeline_run import (
+    STARTING,
+    PipelineReport,
+    cause_of,
+    local_manager,
+    topic_options,
+)
+from cordwood.spark.runtime.stream_settings import CHECKPOINT_MANAGER, LOCAL_MANAGER
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
 DEAD = PipelineStep(kind="dead-letters", value="dead", options={"topic": "good"})
+
+
+class LockedConf:
+    """The settings of a session, which change only while a pipeline holds the lock."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+
+    def get(self, name: str, default: str | None) -> str | None:
+        assert STARTING.locked()
+        return self.values.get(name, default)
+
+    def set(self, name: str, value: str) -> None:
+        assert STARTING.locked()
+        self.values[name] = value
+
+    def unset(self, name: str) -> None:
+        assert STARTING.locked()
+        self.values.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "used"), (("c", LOCAL_MANAGER), ("file:/c", LOCAL_MANAGER), ("s3://b/c", None))
+)
+def test_pipelines_start_one_after_the_other_with_their_managers(
+    checkpoint: str, used: str | None
+) -> None:
+    conf = LockedConf()
+
+    with local_manager(cast("SparkSession", SimpleNamespace(conf=conf)), checkpoint):
+        assert conf.values.get(CHECKPOINT_MANAGER) == used
+
+    assert not conf.values
+    assert not STARTING.locked()
 
 
 def test_record_of_the_sink_is_in_the_topic_of_good_rows() -> None:
