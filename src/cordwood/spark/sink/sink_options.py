@@ -3,7 +3,8 @@
     topic                  topic of all rows; it overrides a column `topic`, required without it
     kafka.…                producer configuration: kafka.bootstrap.servers, kafka.compression.type …
     delivery               exactly-once (the default), at-least-once
-    transactionalIdPrefix  name of the sink; by default from the checkpoint of the query
+    transactionalIdPrefix  name of the sink; by default from the checkpoint of the query. The names
+                           of batch writes begin with it
     jobId                  name of a batch write, which is not repeated for the same name
     onMissingRecord        fail (the default), assume-done, replay
     recordTopic            topic that keys the intent record; by default `topic`
@@ -132,6 +133,9 @@ def _ensure_known(texts: Mapping[str, str], *, is_stream: bool) -> None:
             remedy="omit it; for short batches set the checkpoint file manager that"
             " docs/exactly-once-sink.md names",
         )
+    for name in (_PREFIX, _JOB):
+        if texts.get(name.lower()) == "":
+            raise SettingError(f"{name} is empty", key=name, remedy="set it to a name, or omit it")
     if f"{_CLIENT}transactional.id" in texts:
         raise SettingError(
             "kafka.transactional.id: each task has a transactional id of its own",

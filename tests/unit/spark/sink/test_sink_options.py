@@ -75,6 +75,12 @@ def test_options_of_exactly_once_are_parsed() -> None:
     assert (options.record_topic, options.transaction_timeout_ms) == ("r", 5_000)
 
 
+@pytest.mark.parametrize("name", ("transactionalIdPrefix", "jobId"))
+def test_empty_name_is_refused(name: str) -> None:
+    with pytest.raises(SettingError, match=f"{name} is empty"):
+        parse(**{name: ""})
+
+
 def test_record_is_kept_at_the_topic_by_default() -> None:
     assert parse(topic="t").record_topic == "t"
     assert parse().record_topic is None

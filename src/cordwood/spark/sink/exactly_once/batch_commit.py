@@ -30,7 +30,7 @@ from cordwood.spark.sink.exactly_once.sink_requests import (
     Steps,
     ask,
 )
-from cordwood.spark.sink.exactly_once.task_outcome import OutcomeKind, TaskOutcome
+from cordwood.spark.sink.exactly_once.task_outcome import DIGEST_MASK, OutcomeKind, TaskOutcome
 
 #: Interval of the search for losers: a killed copy of a task leaves no trace in the messages.
 _SEARCH_MS: Final = 30_000
@@ -54,6 +54,8 @@ class CommittedBatch:
 
     rows: int = 0
     is_skipped: bool = False
+    #: Whether the rows that were skipped are not those that were decided.
+    has_other_rows: bool = False
     #: Transactions of losing attempts that were aborted.
     aborted: int = 0
 
@@ -69,7 +71,9 @@ def commit_batch(
     kinds = {each.kind for each in outcomes}
     if kinds == {OutcomeKind.SKIPPED}:
         _ensure_decided_rows(prepared, batch, outcomes)
-        return CommittedBatch(is_skipped=True)
+        return CommittedBatch(
+            is_skipped=True, has_other_rows=_has_other_rows(prepared.record, outcomes)
+        )
     if kinds & _SKIPS and len(kinds) > 1:
         raise SparkError(
             f"batch {batch}: some tasks have skipped it and others have not",
@@ -103,7 +107,7 @@ def _ensure_decided_rows(
         raise SparkError(
             f"the sink {prepared.plan.names.sink!r} has written {decided} rows, and this write has"
             f" {dropped}: it is another one, and its rows would be dropped as duplicates",
-            remedy="set jobId (or transactionalIdPrefix) to a name that no other write has",
+            remedy="set jobId to a name that no other write has",
         )
     raise SparkError(
         f"batch {batch} was written with {decided} rows, and now it has {dropped}: the checkpoint"
@@ -112,6 +116,20 @@ def _ensure_decided_rows(
         " transactionalIdPrefix to a new name with onMissingRecord=replay, which writes all rows of"
         " the batch",
     )
+
+
+def _has_other_rows(record: IntentRecord | None, outcomes: Sequence[TaskOutcome]) -> bool:
+    """Return whether tasks have dropped other rows than a record has; their order does not count.
+
+    The digests are sums over rows, so the rows may be divided among other tasks than before.
+    """
+    decided = () if record is None else record.slots
+    return _totals(outcomes) != _totals(decided)
+
+
+def _totals(parts: Sequence[TaskOutcome] | Sequence[SlotRecord]) -> tuple[int, int]:
+    rows = sum(each.rows for each in parts)
+    return rows, sum(each.digest for each in parts) & DIGEST_MASK
 
 
 def _lost(
@@ -251,7 +269,7 @@ def _ensure_visible_slots(
     remedy = (
         "set transactionalIdPrefix to a new name with onMissingRecord=assume-done or =replay"
         if not prepared.plan.is_job
-        else "write the missing rows with a new jobId (or transactionalIdPrefix)"
+        else "write the missing rows with a new jobId"
     )
     shown = ", ".join(f"{each} (producer id {visible[each].producer_id})" for each in other)
     raise SparkError(

@@ -35,7 +35,6 @@ from cordwood.spark.sink.exactly_once.batch_preparation import (
 )
 from cordwood.spark.sink.exactly_once.sink_client import SinkClient, sink_client
 from cordwood.spark.sink.exactly_once.sink_identity import (
-    has_identity,
     job_names,
     job_query_id,
     stream_names,
@@ -126,7 +125,7 @@ def make_stream_writer(options: SinkOptions) -> StreamWriter:
 def make_job_writer(options: SinkOptions) -> JobWriter:
     """Return a prepared writer."""
     names = job_names(options)
-    prepared = prepare(options, names, has_record=has_identity(options), is_job=True)
+    prepared = prepare(options, names, has_record=options.job_id is not None, is_job=True)
     return JobWriter(options, prepared, job_query_id(options, names))
 
 
@@ -197,7 +196,13 @@ def commit_messages(
             remedy="restart the query, which writes the batch again",
         )
     client = _client(options, prepared.plan.names, has_record=prepared.plan.has_record)
-    client.run(commit_batch(prepared, client.commit_memory, batch=batch, outcomes=outcomes))
+    done = client.run(commit_batch(prepared, client.commit_memory, batch=batch, outcomes=outcomes))
+    if prepared.plan.is_job and done.has_other_rows:
+        _print_line(
+            f"cordwood: sink {prepared.plan.names.sink}: the write was done before with other rows;"
+            f" rows dropped: {sum(each.rows for each in outcomes)}. Set jobId to a name that no"
+            " other write has"
+        )
 
 
 def abort_messages(

@@ -1,10 +1,13 @@
 """The name of a sink: from an option, or from the id of the query in its checkpoint.
 
-    transactionalIdPrefix   the name itself
-    checkpointLocation      cordwood-<query id>, where the file `metadata` has the id
-    jobId                   cordwood-job-<job id>, for a batch write
-    none, in a batch write  cordwood-write-<random>, without an intent record: a program that is run
-                            again writes again
+    stream   transactionalIdPrefix   the name itself
+             checkpointLocation      cordwood-<query id>, where the file `metadata` has the id
+    write    jobId                   <prefix>-<job id>
+             none                    <prefix>-<random>, without an intent record: a program that is
+                                     run again writes again
+
+The prefix of a batch write is transactionalIdPrefix, by default cordwood-job or cordwood-write. It
+does not identify a write: many writes of a program that has rights for one prefix share it.
 
 A name is never guessed for a stream: a restart with another name would not find what an earlier
 run has left.
@@ -39,16 +42,10 @@ def sink_of_checkpoint(checkpoint: str) -> SinkNames:
 
 def job_names(options: SinkOptions) -> SinkNames:
     """Return the names of a batch write."""
-    if options.transactional_id_prefix is not None:
-        return SinkNames(options.transactional_id_prefix)
+    prefix = options.transactional_id_prefix
     if options.job_id is not None:
-        return SinkNames(f"{_PREFIX}-job-{options.job_id}")
-    return SinkNames(f"{_PREFIX}-write-{uuid4()}")
-
-
-def has_identity(options: SinkOptions) -> bool:
-    """Return whether a batch write has a name, by which another run finds its record."""
-    return options.job_id is not None or options.transactional_id_prefix is not None
+        return SinkNames(f"{prefix or f'{_PREFIX}-job'}-{options.job_id}")
+    return SinkNames(f"{prefix or f'{_PREFIX}-write'}-{uuid4()}")
 
 
 def job_query_id(options: SinkOptions, names: SinkNames) -> UUID:

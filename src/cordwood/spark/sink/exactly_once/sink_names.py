@@ -43,9 +43,10 @@ class SinkNames:
     def __post_init__(self) -> None:
         if not self.sink or len(self.sink) > _MOST_CHARACTERS:
             raise SettingError(
-                f"transactionalIdPrefix has {len(self.sink)} characters",
+                f"the name of the sink has {len(self.sink)} characters",
                 key="transactionalIdPrefix",
-                remedy=f"give 1 to {_MOST_CHARACTERS} characters",
+                remedy=f"let transactionalIdPrefix, with jobId, have 1 to {_MOST_CHARACTERS}"
+                " characters",
             )
 
     @property

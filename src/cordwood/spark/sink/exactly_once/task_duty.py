@@ -72,8 +72,7 @@ def _unknown_outcome(prepared: PreparedBatch, record: IntentRecord) -> SparkErro
     )
     if prepared.plan.is_job:
         remedy = (
-            "look for the rows in the topic; if they are not there, write them with a new jobId (or"
-            " transactionalIdPrefix)"
+            "look for the rows in the topic; if they are not there, write them with a new jobId"
         )
     return SparkError(
         f"batch {record.batch} of the sink {prepared.plan.names.sink!r}: brokers no longer know the"

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
 from cordwood.client.transaction_handle import TransactionHandle
+
+#: Sums of digests have as many bits as digests (`row_digest`).
+DIGEST_MASK: Final = (1 << 63) - 1
 
 
 class OutcomeKind(StrEnum):

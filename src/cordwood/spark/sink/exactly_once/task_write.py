@@ -16,15 +16,13 @@ from cordwood.spark.sink.exactly_once.batch_commit import too_long
 from cordwood.spark.sink.exactly_once.batch_preparation import PreparedBatch
 from cordwood.spark.sink.exactly_once.sink_requests import Now, SinkRequest, Steps, ask
 from cordwood.spark.sink.exactly_once.task_duty import TaskDuty, duty_of
-from cordwood.spark.sink.exactly_once.task_outcome import OutcomeKind, TaskOutcome
+from cordwood.spark.sink.exactly_once.task_outcome import DIGEST_MASK, OutcomeKind, TaskOutcome
 from cordwood.spark.sink.exactly_once.transactional_ids import TaskPlace, TransactionalIds
 
 B = TypeVar("B")
 B_contra = TypeVar("B_contra", contravariant=True)
 
 _DROPPED: Final = {TaskDuty.SKIP: OutcomeKind.SKIPPED, TaskDuty.ASSUME: OutcomeKind.ASSUMED}
-#: Sums of digests have as many bits as digests (`row_digest`).
-_DIGEST_MASK: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class RowTotals:
 
     def add(self, rows: int, digest: int) -> None:
         self.rows += rows
-        self.digest = (self.digest + digest) & _DIGEST_MASK
+        self.digest = (self.digest + digest) & DIGEST_MASK
 
 
 def write_task(

@@ -165,6 +165,31 @@ def test_job_with_an_id_is_written_once(sink: Sink) -> None:
     assert sink.visible() == [b"a"]
 
 
+def test_writes_with_one_prefix_are_all_written(sink: Sink) -> None:
+    options = sink.options_of(is_stream=False, transactionalIdPrefix="mine")
+
+    for value in (b"a", b"b"):
+        writer = make_job_writer(options)
+        writer.commit([sink.written(writer, value)])
+
+    assert sink.visible() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize(("value", "is_reported"), ((b"a", False), (b"b", True)))
+def test_other_rows_with_an_old_job_id_are_not_dropped_in_silence(
+    sink: Sink,
+    capsys: pytest.CaptureFixture[str],
+    value: bytes,
+    is_reported: bool,  # noqa: FBT001  # a parameter of the test
+) -> None:
+    options = sink.options_of(is_stream=False, jobId="load")
+    for each in (b"a", value):
+        writer = make_job_writer(options)
+        writer.commit([sink.written(writer, each)])
+
+    assert ("rows dropped: 1" in capsys.readouterr().err) == is_reported
+
+
 def test_other_rows_with_an_old_job_id_are_refused(sink: Sink) -> None:
     options = sink.options_of(is_stream=False, jobId="load")
     first = make_job_writer(options)

@@ -70,4 +70,12 @@ def test_job_without_an_id_has_another_name_each_time() -> None:
     options = options_of(is_stream=False)
 
     assert job_names(options) != job_names(options)
-    assert job_names(options_of(is_stream=False, transactionalIdPrefix="mine")).sink == "mine"
+
+
+def test_prefix_of_batch_writes_does_not_identify_one_of_them() -> None:
+    options = options_of(is_stream=False, transactionalIdPrefix="mine")
+    named = options_of(is_stream=False, transactionalIdPrefix="mine", jobId="load-7")
+
+    assert job_names(options) != job_names(options)
+    assert job_names(options).sink.startswith("mine-")
+    assert job_names(named).sink == "mine-load-7"
