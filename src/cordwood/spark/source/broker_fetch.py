@@ -38,7 +38,10 @@ def fetch_range(
     while left.start < left.end:
         try:
             for records in _record_sets(consumer, left):
-                selection = replace(request.selection, aborted=records.aborted)
+                # A batch at the log start has records that were deleted, and replaced before.
+                selection = replace(
+                    request.selection, first_offset=left.start, aborted=records.aborted
+                )
                 own = replace(request, selection=selection, check_crc=False)  # verified on arrival
                 yield from read_columns(records.data, decoder, request=own)
                 left = left._replace(start=records.end[0])

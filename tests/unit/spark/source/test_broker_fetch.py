@@ -94,6 +94,19 @@ def test_offsets_that_the_log_has_lost_are_replaced() -> None:
     assert lost == [(0, 1)]
 
 
+def test_offsets_that_were_replaced_are_not_read_from_their_batch() -> None:
+    def in_place_of(start: int, end: int) -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"value": [b"spare %d" % each for each in range(start, end)]})
+
+    with served(t=1) as fake:
+        fake.append("t", batch(b"0", b"1", b"2"))
+        fake.script(FetchRequest, _out_of_range)
+        fake.script(ListOffsetsRequest, partial(_begins_at, 2))
+        found = _values(fake, 0, 3, in_place_of=in_place_of)
+
+    assert found == [b"spare 0", b"spare 1", b"2"]
+
+
 def _out_of_range(request: FetchRequest) -> FetchResponse:
     (topic,) = request.topics
     response = PartitionData(
