@@ -337,7 +337,10 @@ def _assigned(texts: Mapping[str, str]) -> frozenset[TopicPartition]:
 def _bound(
     texts: Mapping[str, str], side: str, *, default: int, refused: int | None
 ) -> OffsetRangeLimit:
-    """Return one side of the range; `refused` is the word that would select no records."""
+    """Return one side of the range; `refused` is the word that would select no records.
+
+    The start of a stream refuses no word, and lists every partition: it has no default for others.
+    """
     names = (f"{side}Offsets", f"{side}OffsetsByTimestamp", f"{side}Timestamp")
     given = _one_of(texts, names)
     if given is None:
@@ -345,7 +348,9 @@ def _bound(
     text = texts[given.lower()].strip()
     if given.endswith("OffsetsByTimestamp"):
         return OffsetRangeLimit(
-            is_time=True, default=default, by_partition=_by_partition(texts, given, least=0)
+            is_time=True,
+            default=default,
+            by_partition=_by_partition(texts, given, least=0, may_be_empty=refused is not None),
         )
     if given.endswith("Timestamp"):
         return OffsetRangeLimit(is_time=True, default=_whole(given, text, least=0))
@@ -354,7 +359,7 @@ def _bound(
         raise _wrong(given, f"{given}: {text} selects no records", "remove it, or use JSON")
     if named is not None:
         return OffsetRangeLimit(is_time=False, default=named)
-    offsets = _by_partition(texts, given)
+    offsets = _by_partition(texts, given, may_be_empty=refused is not None)
     for partition, offset in offsets.items():
         if offset == refused:
             raise _wrong(
@@ -366,9 +371,11 @@ def _bound(
 
 
 def _by_partition(
-    texts: Mapping[str, str], name: str, *, least: int = EARLIEST
+    texts: Mapping[str, str], name: str, *, least: int = EARLIEST, may_be_empty: bool = True
 ) -> dict[TopicPartition, int]:
     parsed = _json(texts, name, dict)
+    if not may_be_empty and not any(parsed.values()):
+        raise _wrong(name, f"{name}: no partition is given", 'write {"orders": {"0": 23}}')
     found: dict[TopicPartition, int] = {}
     for topic, numbers in parsed.items():
         if not isinstance(numbers, dict):

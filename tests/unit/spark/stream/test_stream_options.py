@@ -38,6 +38,13 @@ def test_stream_may_start_partitions_at_either_word() -> None:
     assert list(starting.by_partition.values()) == [LATEST, EARLIEST, 7]
 
 
+@pytest.mark.parametrize("name", ("startingOffsets", "startingOffsetsByTimestamp"))
+@pytest.mark.parametrize("text", ("{}", '{"t": {}}'))
+def test_stream_does_not_start_at_a_default_that_json_leaves_out(name: str, text: str) -> None:
+    with pytest.raises(SettingError, match=f"{name}: no partition is given"):
+        parsed(**{name: text})
+
+
 def test_limits_are_those_of_spark_sql_kafka() -> None:
     options = parsed(
         maxOffsetsPerTrigger="100",
