@@ -125,12 +125,13 @@ def parse_pipeline(given: Mapping[str, object], *, folder: str = ".") -> Pipelin
     if not isinstance(steps, list | tuple):
         raise _wrong("transform", "transform: not a list of steps", "write [[transform]]")
     parsed = tuple(_step(each, number, folder) for number, each in enumerate(steps, 1))
-    _check_dead_letters(parsed)
+    sink = _sink(_options(given, "sink", folder))
+    _check_dead_letters(parsed, sink)
     return Pipeline(
         name=name,
         checkpoint=_placed(checkpoint, folder),
         source=_options(given, "source", folder),
-        sink=_sink(_options(given, "sink", folder)),
+        sink=sink,
         steps=parsed,
         trigger=_text(given, "trigger", default=AVAILABLE_NOW),
         folder=folder,
@@ -152,8 +153,8 @@ def _step(given: object, number: int, folder: str) -> PipelineStep:
     return PipelineStep(kind=kind, value=options[kind], options=rest)
 
 
-def _check_dead_letters(steps: Sequence[PipelineStep]) -> None:
-    """Raise SettingError if an `encode` replaces the bytes that dead letters are to have."""
+def _check_dead_letters(steps: Sequence[PipelineStep], sink: KafkaSink | TableSink) -> None:
+    """Raise SettingError if dead letters would have other bytes, or go where other rows go."""
     replaced = set[str]()
     for number, step in enumerate(steps, 1):
         if step.kind == "encode":
@@ -166,6 +167,25 @@ def _check_dead_letters(steps: Sequence[PipelineStep]) -> None:
                 f"{where}: an encode before it replaces {failed}, the bytes of dead letters",
                 'give encode another column, as into = "out", and this step value = "out"',
             )
+        if step.kind == "dead-letters":
+            _check_topics(f"transform {number}", sink)
+
+
+def _check_topics(where: str, sink: KafkaSink | TableSink) -> None:
+    """Raise SettingError unless a sink writes each row to the topic that the row names."""
+    if isinstance(sink, TableSink):
+        raise _wrong(
+            where,
+            f"{where}: dead-letters names a topic, and the sink is a table, which would get them",
+            "leave rows with an error out by WHERE error IS NULL, and let another pipeline send"
+            " them to a topic",
+        )
+    if "topic" in map(str.lower, sink.options):
+        raise _wrong(
+            where,
+            f"{where}: the option topic of the sink sends dead letters to it, too",
+            "remove it from the sink: the step has a topic for the other rows",
+        )
 
 
 def _sink(options: Options) -> KafkaSink | TableSink:

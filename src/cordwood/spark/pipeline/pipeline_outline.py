@@ -29,7 +29,9 @@ def _lines(pipeline: Pipeline) -> Iterator[str]:
         more = f" ({_shown(step.options)})" if step.options else ""
         yield f"step {number:<7}{step.kind} {value[:_SQL_SHOWN]}{more}"
     if isinstance(pipeline.sink, KafkaSink):
-        yield f"write       topics, exactly once: {_shown(pipeline.sink.options)}"
+        options = {name.lower(): text for name, text in pipeline.sink.options.items()}
+        how = options.get("delivery", "exactly-once").replace("-", " ")
+        yield f"write       topics, {how}: {_shown(pipeline.sink.options)}"
     else:
         yield f"write       {_table(pipeline.sink)}"
     yield f"checkpoint  {pipeline.checkpoint}"

@@ -97,6 +97,14 @@ def test_options_of_topics_are_those_of_the_sink() -> None:
             {"transform": [{"encode": "json"}, {"dead-letters": "dead", "topic": "a"}]},
             "transform 2: an encode before it replaces value",
         ),
+        (
+            {"transform": [{"dead-letters": "dead", "topic": "a"}]},
+            "transform 1: dead-letters names a topic, and the sink is a table",
+        ),
+        (
+            {"transform": [{"dead-letters": "dead", "topic": "a"}], "sink": KAFKA},
+            "transform 1: the option topic of the sink sends dead letters to it",
+        ),
         ({"sink": {}}, "sink: format is not set"),
         ({"sink": {"format": "hudi"}}, "sink: format 'hudi' is unknown"),
         ({"sink": {"format": "delta"}}, "sink: to is not set"),

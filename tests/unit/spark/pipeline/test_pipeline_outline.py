@@ -1,5 +1,7 @@
 """Outline of a pipeline for a person."""
 
+import pytest
+
 from cordwood.spark.pipeline.pipeline_definition import parse_pipeline
 from cordwood.spark.pipeline.pipeline_outline import pipeline_outline
 
@@ -28,9 +30,15 @@ def test_outline_has_every_part_and_no_password() -> None:
     ]
 
 
-def test_outline_names_the_topics_of_a_sink() -> None:
-    pipeline = parse_pipeline(
-        {"name": "a", "source": {"path": "/l"}, "sink": {"format": "kafka", "topic": "out"}}
-    )
+@pytest.mark.parametrize(
+    ("given", "line"),
+    (
+        ({}, "exactly once: topic=out"),
+        ({"delivery": "at-least-once"}, "at least once: topic=out, delivery=at-least-once"),
+    ),
+)
+def test_outline_names_the_topics_of_a_sink(given: dict[str, str], line: str) -> None:
+    sink = {"format": "kafka", "topic": "out", **given}
+    pipeline = parse_pipeline({"name": "a", "source": {"path": "/l"}, "sink": sink})
 
-    assert "write       topics, exactly once: topic=out" in pipeline_outline(pipeline)
+    assert f"write       topics, {line}" in pipeline_outline(pipeline)

@@ -45,7 +45,7 @@ def rows(spark: "SparkSession", *values: bytes) -> "DataFrame":
 
 def applied(frame: "DataFrame", *steps: dict[str, str], folder: str = ".") -> "DataFrame":
     """Return the rows after steps."""
-    sink = {"format": "kafka", "topic": "out"}
+    sink = {"format": "kafka"}
     given = {"name": "p", "source": {"path": "logs"}, "transform": steps, "sink": sink}
     return apply_steps(frame, parse_pipeline(given, folder=folder))
 
