@@ -60,11 +60,13 @@ class StreamOffset(NamedTuple):
         return not self.positions and self.start is None
 
 
-def parse_offset(given: JsonObject) -> StreamOffset:
+def parse_offset(given: object) -> StreamOffset:
     """Return an offset of our checkpoint or of spark-sql-kafka's; raise SettingError for another.
 
     A number as text is accepted, because JSON has no other type for the keys.
     """
+    if not isinstance(given, Mapping):
+        raise _not_an_offset(f"it is {given!r}")  # as of the format rate
     ours = given.get(RESERVED, {})
     if not isinstance(ours, Mapping):
         raise _not_an_offset(f"{RESERVED} is not an object")

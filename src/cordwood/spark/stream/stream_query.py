@@ -79,6 +79,7 @@ class StreamQuery:
         self._last_batch_ms: float | None = None
         self._view: SourceView | None = None
         self._missing: set[TopicPartition] = set()
+        self._absent: set[str] = set()
         self._waiting: set[TopicPartition] = set()
         self._end: StreamOffset | None = None
         self._plan: tuple[JsonObject, JsonObject, BatchPlan] | None = None
@@ -98,6 +99,7 @@ class StreamQuery:
         if self._group is not None:
             self._group.commit(positions_to_commit(done, view))
         positions = self._positions(done, view)
+        self._report_absent(view)
         self._report_missing(set(positions.kept).difference(view.extents))
         backlogs = self._backlogs(positions.readable, view)
         self._end = done._replace(positions={**done.positions, **positions.readable})
@@ -242,6 +244,14 @@ class StreamQuery:
                 view.extents[partition].end,
             )
         self._waiting = waiting
+
+    def _report_absent(self, view: SourceView) -> None:
+        """Log each topic once that the options name and no source has: a restart accepts it."""
+        known = {topic for reader in view.readers for topic in reader.topics()}
+        absent = set(self._options.source.topics.names or ()).difference(known)
+        for topic in sorted(absent - self._absent):
+            _log.warning("%s: no source has the topic; it is read when it is created", topic)
+        self._absent = absent
 
     def _report_missing(self, missing: set[TopicPartition]) -> None:
         """Log each partition once that no source has and that the options let the query miss."""

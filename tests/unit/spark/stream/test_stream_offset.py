@@ -69,8 +69,9 @@ def test_offset_with_a_start_of_nothing_is_a_batch() -> None:
         {"@cordwood": []},
         {"@cordwood": {"ids": 1}},
         {"@cordwood": {"start": 1}},
+        7,
     ),
 )
-def test_other_json_is_rejected_by_name(given: dict[str, object]) -> None:
+def test_other_json_is_rejected_by_name(given: object) -> None:
     with pytest.raises(SettingError, match="checkpoint: not an offset of this source"):
         parse_offset(given)

@@ -335,6 +335,19 @@ def test_idle_query_holds_its_memory(tmp_path: Path) -> None:
     assert sizes[2] - sizes[1] < 10_000, sizes
 
 
+def test_topic_that_a_restart_adds_and_no_source_has_is_reported_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_log(tmp_path, records(0, 4))
+    end = query_of(tmp_path).latest(INITIAL, NO_LIMITS)
+    restarted = query_of(tmp_path, subscribe="t, misspelled")
+
+    for _ in range(2):
+        assert restarted.latest(end, NO_LIMITS) == end
+
+    assert caplog.messages == ["misspelled: no source has the topic; it is read when it is created"]
+
+
 def test_partition_that_may_vanish_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
