@@ -136,6 +136,14 @@ def _ensure_known(texts: Mapping[str, str], *, is_stream: bool) -> None:
     for name in (_PREFIX, _JOB):
         if texts.get(name.lower()) == "":
             raise SettingError(f"{name} is empty", key=name, remedy="set it to a name, or omit it")
+    if _word(texts, _DELIVERY, DeliveryGuarantee) == DeliveryGuarantee.AT_LEAST_ONCE:
+        for name in (_JOB, _MISSING):
+            if name.lower() in texts:
+                raise SettingError(
+                    f"{name} has no effect with {_DELIVERY}={DeliveryGuarantee.AT_LEAST_ONCE}",
+                    key=name,
+                    remedy="keep one of them",
+                )
     if f"{_CLIENT}transactional.id" in texts:
         raise SettingError(
             "kafka.transactional.id: each task has a transactional id of its own",
@@ -159,6 +167,12 @@ def _unknown(name: str, *, is_stream: bool) -> SettingError:
             f"{_JOB}: a stream has its query id",
             key=_JOB,
             remedy=f"omit it, or set {_PREFIX} to name the sink",
+        )
+    if name == _MISSING.lower():
+        return SettingError(
+            f"{_MISSING}: a batch write is not repeated by Spark",
+            key=_MISSING,
+            remedy=f"omit it; {_JOB} lets a program that is run again write once",
         )
     if name == "path":
         return SettingError(

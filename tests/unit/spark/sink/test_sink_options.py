@@ -52,7 +52,7 @@ def test_batches_are_not_larger_than_requests() -> None:
         ({**WHERE, "kafka.acks": "1"}, "acks=1 excludes idempotence"),
         ({**WHERE, "delivery": "once"}, "delivery is once; set exactly-once or at-least-once"),
         ({**WHERE, "deliverry": "x"}, "did you mean delivery"),
-        ({**WHERE, "onMissingRecord": "fail"}, "unknown option of the sink: onmissingrecord"),
+        ({**WHERE, "onMissingRecord": "fail"}, "onMissingRecord: a batch write is not repeated"),
         ({**WHERE, "kafka.transactional.id": "x"}, "set transactionalIdPrefix"),
     ),
 )
@@ -79,6 +79,14 @@ def test_options_of_exactly_once_are_parsed() -> None:
 def test_empty_name_is_refused(name: str) -> None:
     with pytest.raises(SettingError, match=f"{name} is empty"):
         parse(**{name: ""})
+
+
+@pytest.mark.parametrize(("name", "is_stream"), (("jobId", False), ("onMissingRecord", True)))
+def test_option_without_effect_at_least_once_is_refused(name: str, is_stream: bool) -> None:  # noqa: FBT001  # a parameter of the test
+    given = {**WHERE, "delivery": "at-least-once", name: "replay"}
+
+    with pytest.raises(SettingError, match=f"{name} has no effect with delivery=at-least-once"):
+        parse_sink_options(given, is_stream=is_stream)
 
 
 def test_record_is_kept_at_the_topic_by_default() -> None:
