@@ -9,6 +9,7 @@ Sources of other formats have lines that are not offsets of topics; they are ski
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,6 +18,8 @@ from cordwood.spark.stream.stream_offset import StreamOffset, parse_offset
 
 #: Lines before those of the sources.
 HEADER_LINES: Final = 2
+#: The line of a source without an offset (Spark: `OffsetSeqLog.SERIALIZED_VOID_OFFSET`).
+_NO_OFFSET: Final = "-"
 
 
 class Checkpoint(NamedTuple):
@@ -79,17 +82,25 @@ def batch_path(folder: Path, batch: int) -> Path:
 
 
 def ends_of_batch(folder: Path, batch: int) -> dict[int, StreamOffset]:
-    """Return the ends of a batch by source."""
-    lines = batch_path(folder, batch).read_text(encoding="utf-8").split("\n")
-    return dict(_ends(lines[HEADER_LINES:]))
+    """Return the ends of a batch by source; SettingError if its file is not whole."""
+    path = batch_path(folder, batch)
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+        return dict(_ends(lines[HEADER_LINES:]))
+    except ValueError as error:
+        raise SettingError(
+            f"{path}: is damaged or not complete ({error})",
+            key="checkpoint",
+            remedy="restore it from a copy, or begin a new checkpoint",
+        ) from error
 
 
 def _ends(lines: list[str]) -> Iterator[tuple[int, StreamOffset]]:
     """Yield the offsets of our sources and of spark-sql-kafka's, with their numbers."""
+    if not lines:
+        raise ValueError("it has no line of a source")
     for number, line in enumerate(lines):
-        try:
-            parsed = json.loads(line)
-            if isinstance(parsed, dict):
+        parsed = None if line == _NO_OFFSET else json.loads(line)
+        if isinstance(parsed, dict):
+            with suppress(SettingError):  # the offset of another source
                 yield number, parse_offset(parsed)
-        except (ValueError, SettingError):
-            continue

@@ -64,3 +64,19 @@ def test_query_without_a_batch_is_rejected(tmp_path: Path) -> None:
 
     with pytest.raises(SettingError, match="the query has no batch yet"):
         read_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("text", ("", "v1\n{}", 'v1\n{}\n{"t": {"1": 5'))
+def test_batch_that_is_not_complete_is_rejected(tmp_path: Path, text: str) -> None:
+    write_checkpoint(tmp_path, planned=3, finished=2)
+    (tmp_path / "offsets" / "2").write_text(text)
+
+    with pytest.raises(SettingError, match=r"offsets/2: is damaged or not complete"):
+        read_checkpoint(tmp_path)
+
+
+def test_source_without_an_offset_has_no_end(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, planned=1, finished=1)
+    (tmp_path / "offsets" / "0").write_text('v1\n{}\n-\n{"t": {"0": 5}}')
+
+    assert read_checkpoint(tmp_path).ends == {1: StreamOffset({T0: 5})}
