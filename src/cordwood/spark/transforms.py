@@ -12,12 +12,12 @@ subject in a registry.
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's conventional name
 from pyspark.sql.pandas.types import from_arrow_type
-from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructType
 
 from cordwood.core.errors import SettingError
 from cordwood.spark.formats.avro_decoder import AvroDecoder
@@ -63,6 +63,7 @@ __all__ = (
 Schemas: TypeAlias = str | Mapping[int, str] | Mapping[int, bytes] | SchemaSource
 
 _CORRUPT: Final = "_corrupt_record"
+_VALUES: Final = "values"
 
 
 def latest(frame: DataFrame) -> DataFrame:
@@ -218,20 +219,27 @@ def decode_json(
         text = F.col("payload")
         is_without = F.col(column).isNotNull() & F.col(SCHEMA_ID).isNull()
         error = F.when(is_without, F.lit("no schema id"))
-    shape = _with_corrupt(columns)
-    parsed = F.from_json(text.cast("string"), shape, {"columnNameOfCorruptRecord": _CORRUPT})
+    parsed = F.from_json(
+        _wrapped(text.cast("string")),
+        _wrapped_columns(columns),
+        {"columnNameOfCorruptRecord": _CORRUPT},
+    )
     frame = frame.withColumn(_CORRUPT, parsed)
-    names = [each.name for each in shape.fields if each.name != _CORRUPT]
-    found = F.col(f"{_CORRUPT}.{_CORRUPT}")
-    is_bad = text.isNotNull() & (found.isNotNull() | F.col(_CORRUPT).isNull())
+    values = F.col(f"{_CORRUPT}.{_VALUES}")
+    # Bytes that are not UTF-8 become other characters in a text of Spark. Checked in from_json, the
+    # text would be checked without generated code.
+    is_good = (
+        F.is_valid_utf8(text.cast("string"))
+        & F.col(f"{_CORRUPT}.{_CORRUPT}").isNull()
+        & (F.size(values) == 1)
+    )
+    record = F.get(values, 0)
+    is_bad = text.isNotNull() & ~F.coalesce(is_good & record.isNotNull(), F.lit(False))  # noqa: FBT003  # a value
     reason = F.concat(
         F.lit("not JSON of these columns: "), F.substring(text.cast("string"), 1, 100)
     )
     error = F.coalesce(error, F.when(is_bad, reason))
-    record = F.when(
-        text.isNotNull() & error.isNull(),
-        F.struct(*(F.col(f"{_CORRUPT}.`{name}`").alias(name) for name in names)),
-    )
+    record = F.when(text.isNotNull() & error.isNull(), record)
     return frame.withColumns({RECORD: record, ERROR: error}).drop(_CORRUPT, "payload")
 
 
@@ -257,6 +265,14 @@ def encode_json(
     return frame.withColumn(into, value)
 
 
+def _wrapped(text: Column) -> Column:
+    """Return a text as the only element of an array in an object.
+
+    from_json ignores what follows its first value: in the array it is another element, or an error.
+    """
+    return F.concat(F.lit(f'{{"{_VALUES}":['), text, F.lit("]}"))
+
+
 def _json_columns(schemas: Schemas | None, reader: int | str | None) -> StructType:
     if schemas is None:
         raise SettingError(
@@ -276,9 +292,9 @@ def _json_columns(schemas: Schemas | None, reader: int | str | None) -> StructTy
     return found
 
 
-def _with_corrupt(columns: str | StructType) -> StructType:
-    shape = cast("StructType", DataType.fromDDL(columns)) if isinstance(columns, str) else columns
-    return StructType([*shape.fields]).add(_CORRUPT, StringType())
+def _wrapped_columns(columns: str | StructType) -> StructType:
+    of_each = DataType.fromDDL(columns) if isinstance(columns, str) else columns
+    return StructType().add(_VALUES, ArrayType(of_each)).add(_CORRUPT, StringType())
 
 
 # -- schemas

@@ -157,14 +157,34 @@ def test_json_is_decoded_and_encoded(spark: "SparkSession") -> None:
     assert [row.out and bytes(row.out) for row in rows] == [b'{"id":1,"by":"ada"}'] + [None] * 5
 
 
-def test_spark_reads_the_first_json_value_and_the_last_of_equal_names(
-    spark: "SparkSession",
+@pytest.mark.parametrize(
+    "value",
+    (
+        b'{"id": 1} ?',
+        b'{"id": 1}\n{"id": 2}',
+        b'{"id": 1},{"id": 2}',
+        b'{"id": 1}}',
+        b'[{"id": 1}]',
+        b'{"by": "\xff"}',
+    ),
+)
+def test_value_that_is_not_one_json_text_in_utf_8_is_bad(
+    spark: "SparkSession", value: bytes
 ) -> None:
-    frame = log(spark, (0, 0, b"", b'{"id": 1} ?'), (0, 1, b"", b'{"id": 1, "id": 2}'))
+    frame = log(spark, (0, 0, b"", value))
 
-    rows = frame.transform(decode_json, "id long").orderBy("offset").collect()
+    (row,) = frame.transform(decode_json, "id long, by string").collect()
 
-    assert [(row.record.id, row.error) for row in rows] == [(1, None), (2, None)]
+    assert row.record is None
+    assert row.error.startswith("not JSON of these columns: ")
+
+
+def test_spark_reads_the_last_of_equal_json_names(spark: "SparkSession") -> None:
+    frame = log(spark, (0, 0, b"", b'{"id": 1, "id": 2}'))
+
+    (row,) = frame.transform(decode_json, "id long").collect()
+
+    assert (row.record.id, row.error) == (2, None)
 
 
 def test_json_with_a_schema_id_has_the_columns_of_its_schema(spark: "SparkSession") -> None:
