@@ -40,18 +40,19 @@ def read(
     spark: "SparkSession",
     path: str | list[str] | None = None,
     *,
-    columns: list[str] | None = None,
+    columns: str | list[str] | None = None,
     **options: str,
 ) -> "DataFrame":
     """Return records as a DataFrame; if `columns` is given, only these are decoded.
 
-    `path` is a log directory, a partition directory, or a list of these. Pass options with a dot
-    in the name as `**{"kafka.bootstrap.servers": ...}`.
+    `path` is a log directory, a partition directory, or a list of these. `columns` is a list, or
+    the text of the option. Pass options with a dot in the name as
+    `**{"kafka.bootstrap.servers": ...}`.
     """
     register(spark)
     reader = spark.read.format("cordwood").options(**options)
     if columns is not None:
-        reader = reader.option("columns", ",".join(columns))
+        reader = reader.option("columns", _joined(columns))
     return reader.load(path) if path is not None else reader.load()
 
 
@@ -59,17 +60,22 @@ def read_stream(
     spark: "SparkSession",
     path: str | list[str] | None = None,
     *,
-    columns: list[str] | None = None,
+    columns: str | list[str] | None = None,
     **options: str,
 ) -> "DataFrame":
     """Return records as a streaming DataFrame; arguments as in `read`, options of a stream."""
     register(spark)
     reader = spark.readStream.format("cordwood").options(**options)
     if columns is not None:
-        reader = reader.option("columns", ",".join(columns))
+        reader = reader.option("columns", _joined(columns))
     if isinstance(path, list):
         return reader.option("paths", json.dumps(path)).load()
     return reader.load(path) if path is not None else reader.load()
+
+
+def _joined(columns: str | list[str]) -> str:
+    """Return columns as the option has them; a single text is not a list of letters."""
+    return columns if isinstance(columns, str) else ",".join(columns)
 
 
 def scan(spark: "SparkSession", path: str | list[str] | None = None, **options: str) -> "Scan":
