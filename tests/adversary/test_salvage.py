@@ -25,12 +25,14 @@ MOST: Final = 800
 CHOSEN_LOGS: Final = 250
 
 _OUTSIDE: Final = "outside of checksums"
-#: Seeds and chosen kinds of damage that a salvage was once wrong with.
+#: Seeds of random damage that a salvage was once wrong with.
+RANDOM_ONCE_WRONG: Final = (
+    *(4010, 5910, 26988, 42637, 69132, 69588, 73936, 74632, 76304, 93808, 95966, 110827),
+    *(117232, 130693, 135381, 141541, 143998),
+)
+#: The same with chosen kinds of damage, and those.
 ONCE_WRONG: Final = (
-    *(
-        (seed, ())
-        for seed in (4010, 5910, 26988, 42637, 69132, 69588, 74632, 93808, 117232, 135381, 143998)
-    ),
+    *((seed, ()) for seed in RANDOM_ONCE_WRONG),
     *((seed, (_OUTSIDE, "header")) for seed in (59, 87, 168, 214, 247)),
     *((seed, (_OUTSIDE, "lost segment")) for seed in (29, 121)),
     (168, (_OUTSIDE, "marker")),

@@ -10,7 +10,8 @@ proves that the log has lost its tail. After a crash the files may be ahead of r
 fsynced; then it is a note.
 
 An entry of an index may be damaged itself. It counts if both of its fields agree: the position is
-beyond the log file, or the time is later than all times of the segment, and both ascend. `verify`
+beyond the data of the log file, or the time is later than all times of the segment, and both
+ascend. Zeros at the end of the file do not count as data. `verify`
 compares the entries of indexes in `index_checks`.
 """
 
@@ -21,6 +22,7 @@ from typing import Final, NamedTuple
 
 from cordwood.core.errors import CorruptMessageError, DamagedFileError
 from cordwood.core.ports import FileKind, Files, SegmentSource
+from cordwood.records.batch_header import LARGEST_HEADER
 from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS, read_epoch_checkpoint
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.files.directory_source import DirectorySource
@@ -39,6 +41,7 @@ from cordwood.workbench.verify.findings import LOST, Severity, VerifyFinding, da
 from cordwood.workbench.verify.index_checks import OFFSETS, TIMES, IndexKind, load_index
 
 _INDEXES: Final[Mapping[str, IndexKind]] = {INDEX: OFFSETS, TIME_INDEX: TIMES}
+_BLOCK: Final = 1 << 16
 _CAUSE: Final = "the file shows that the log has lost its tail"
 
 
@@ -115,16 +118,31 @@ def _log_limit(source: SegmentSource, listed: ListedSegment, kind: IndexKind) ->
     """Return the last position of a segment's log, or its latest time; None if it is damaged."""
     name = listed.name(LOG)
     try:
-        size = source.stat(name).size
+        size, data_end = source.stat(name).size, _data_end(source, name)
     except FileNotFoundError:
         return -1
     if kind is OFFSETS:
-        return size - 1
-    found = headers(partial(_read, source, name), 0, size)
+        return data_end - 1
+    latest, position = -1, 0
     try:
-        return max((each.max_timestamp for each in found), default=-1)
+        for each in headers(partial(_read, source, name), 0, size):
+            latest, position = max(latest, each.max_timestamp), each.end
     except CorruptMessageError:
-        return None
+        # At most a header was cut off before the zeros.
+        return latest if data_end - position < LARGEST_HEADER else None
+    return latest
+
+
+def _data_end(source: SegmentSource, name: str) -> int:
+    """Return the size of a file without the zeros at its end."""
+    end = source.stat(name).size
+    while end:
+        start = max(0, end - _BLOCK)
+        kept = len(source.read(name, end - start, start).rstrip(b"\0"))
+        if kept:
+            return start + kept
+        end = start
+    return 0
 
 
 def _read(source: SegmentSource, name: str, length: int, position: int) -> bytes:

@@ -1,5 +1,7 @@
 """Missing offsets below and above the log start, and the places of rebuilt markers."""
 
+import struct
+
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.salvage.batch_run import TransactionEvent
 from cordwood.workbench.salvage.lost_offsets import SalvageLosses
@@ -37,6 +39,15 @@ def test_lost_offsets_below_the_log_start_are_not_reported() -> None:
     ]
 
     assert list(map(lost, reports)) == [[(4, 5)], [(5, 5)], []]
+
+
+def test_tail_that_is_only_zeros_is_lost_if_an_index_shows_it() -> None:
+    files = log_of(batch(0) + bytes(2 * len(batch())))
+    files.create(f"{SOURCE}/{0:020}.index").append(struct.pack(">ii", 11, 2 * len(batch())))
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert lost(report) == [(4, 11), (12, None)]
 
 
 def test_marker_below_the_log_start_is_rebuilt_where_the_index_has_it() -> None:

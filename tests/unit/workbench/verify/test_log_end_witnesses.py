@@ -69,6 +69,22 @@ def test_entries_of_the_active_segments_indexes_show_a_lost_tail(keeps: int) -> 
     assert shown(cut_log(keeps=keeps), keeps) == {"index": 9, "timeindex": 9}
 
 
+@pytest.mark.parametrize(("keeps", "rest"), ((0, 0), (1, 0), (8, 0), (4, 20), (4, 61)))
+def test_zeros_at_the_end_of_a_log_are_no_data(keeps: int, rest: int) -> None:
+    files = cut_log(keeps=9)
+    path, at = f"{DIRECTORY}/{0:020}.log", keeps * len(batch()) + rest
+    files.open(path, writable=True).pwrite(bytes(9 * len(batch()) - at), at)
+
+    assert shown(files, keeps) == {"index": 9, "timeindex": 9}
+
+
+def test_zeros_behind_a_whole_log_show_nothing() -> None:
+    files = cut_log(keeps=9)
+    files.open(f"{DIRECTORY}/{0:020}.log", writable=True).append(bytes(1 << 17))
+
+    assert shown(files, 9) == {}
+
+
 def test_indexes_of_a_whole_log_show_nothing() -> None:
     assert shown(cut_log(keeps=9), 9) == {}
 
