@@ -3,14 +3,15 @@
     .txnindex   each aborted transaction: producer, first offset, offset of its marker
     .snapshot   at its offset, the first offset of each producer's open transaction
 
-A snapshot has a checksum. An index has none, so it counts only if the log contradicts none of its
-entries. It may have lost entries at its end: it proves that a range has no other abort marker only
-if it has an entry behind the range whose marker is in the log.
+A snapshot has a checksum. An index has none, so it counts only if neither the log nor a snapshot
+contradicts one of its entries. It may have lost entries at its end: it proves that a range has no
+other abort marker only if it has an entry behind the range whose marker is in the log.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT64_MAX
@@ -182,6 +183,15 @@ def read_evidence(
     listed = [names.parse_segment_name(name) for name in files.list(source, FileKind.FILE)]
     known = [each for each in listed if each is not None and not each.suffix]
     bases = sorted({each.base_offset for each in known if each.extension == names.LOG})
+    snapshots = {
+        int(each.base_offset): opened
+        for each in known
+        if each.extension == names.SNAPSHOT
+        and lost.first is not None
+        and each.base_offset > lost.first
+        and (opened := _open_transactions(files, source, each, set(events))) is not None
+    }
+    in_order = sorted(snapshots.items())
     compared: list[ComparedIndex] = []
     for each in known:
         if each.extension != names.TXN_INDEX:
@@ -192,17 +202,11 @@ def read_evidence(
         index = _IndexFile([], each.base_offset, last)
         try:
             index.entries.extend(_entries(files, f"{source}/{name}", each.base_offset))
+            for entry in index.entries:
+                _check_snapshots(entry, in_order, producers=events)
             compared.append(_compared(index, events, lost))
         except (DamagedFileError, ValueError) as error:
             notes.append(f"{source}/{name} proves nothing about transactions: {error}")
-    snapshots = {
-        int(each.base_offset): opened
-        for each in known
-        if each.extension == names.SNAPSHOT
-        and lost.first is not None
-        and each.base_offset > lost.first
-        and (opened := _open_transactions(files, source, each, set(events))) is not None
-    }
     return TransactionEvidence(compared, snapshots)
 
 
@@ -238,7 +242,9 @@ def _compared(index: _IndexFile, events: ProducerEvents, lost: LostRanges) -> Co
         is_begun = bool(within) and (
             within[0].first == entry.first_offset or lost.may_lack(entry.first_offset)
         )
-        if ends or is_begun:
+        if ends and not is_begun:
+            raise ValueError(f"no transaction begins at offset {entry.first_offset}")
+        if is_begun:
             proven.append(entry)
         else:
             unproven.append(last)
@@ -253,6 +259,35 @@ def _check_fields(entry: AbortedTxn, index: _IndexFile, *, after: int) -> None:
     is_stable = 0 <= entry.last_stable_offset <= entry.last_offset + 1
     if not (is_ordered and is_inside and is_stable and entry.producer_id >= 0):
         raise ValueError(f"the entry {tuple(entry)} is impossible")
+
+
+def _check_snapshots(
+    entry: AbortedTxn,
+    snapshots: Sequence[tuple[int, Mapping[int, int]]],
+    *,
+    producers: ProducerEvents,
+) -> None:
+    """Compare an entry with snapshots; ValueError if one has another open transaction.
+
+    If the first and the last one inside of a transaction have it, so have those between them.
+    """
+    if not producers.of(entry.producer_id):
+        return
+    start, stop = (
+        bisect_right(snapshots, offset, key=itemgetter(0))
+        for offset in (entry.first_offset, entry.last_offset)
+    )
+    inside = {start, stop - 1} if start < stop else set()
+    for offset, opened in (snapshots[at] for at in (*inside, stop) if at < len(snapshots)):
+        first = opened.get(entry.producer_id)
+        if offset <= entry.last_offset:
+            is_right = first == entry.first_offset
+        else:
+            is_right = first is None or first > entry.last_offset
+        if not is_right:
+            raise ValueError(
+                f"the snapshot at offset {offset} contradicts the entry of {entry.last_offset}"
+            )
 
 
 def _is_open_before(entry: AbortedTxn, events: ProducerEvents, lost: LostRanges) -> bool:

@@ -69,6 +69,34 @@ def test_entry_without_its_transaction_in_the_log_proves_nothing_about_its_range
     assert found.covers(LostRange(4, 4))
 
 
+def test_index_with_another_begin_of_a_transaction_proves_nothing() -> None:
+    other = DATA._replace(producer_id=9, first=5, last=5)
+    events = DATA, other, LATER._replace(first=6), ABORT
+
+    assert evidence((7, 6, 7), events=events)[1] == []
+    assert "no transaction begins at offset 5" in evidence((7, 5, 7), events=events)[1][0]
+
+
+@pytest.mark.parametrize(
+    ("offset", "first", "is_right"),
+    ((6, 5, True), (6, 0, False), (6, -1, False), (9, -1, True), (9, 8, True), (9, 5, False)),
+)
+def test_index_that_a_snapshot_contradicts_proves_nothing(
+    offset: int, first: int, is_right: object
+) -> None:
+    state = ProducerStateEntry(7, 0, (), -1, 1000, first)
+    contents = {
+        f"{ZERO}.log": batch(0),
+        f"{ZERO}.txnindex": entries((7, 5, 7)),
+        f"{offset:020}.snapshot": encode_snapshot([state]),
+    }
+    events = ProducerEvents((DATA, LATER, ABORT))
+
+    found = read_evidence(directory(contents), SOURCE, events=events, lost=LOST, notes=[])
+
+    assert found.covers(LostRange(3, 4)) is is_right
+
+
 def test_snapshot_has_the_open_transactions() -> None:
     state = ProducerStateEntry(7, 0, (), -1, 1000, 5)
     contents = {f"{ZERO}.log": batch(0), f"{6:020}.snapshot": encode_snapshot([state])}
