@@ -28,7 +28,21 @@ _OUTSIDE: Final = "outside of checksums"
 #: Seeds of random damage that a salvage was once wrong with.
 RANDOM_ONCE_WRONG: Final = (
     *(4010, 5910, 26988, 42637, 69132, 69588, 73936, 74632, 76304, 93808, 95966, 110827),
-    *(82270, 85131, 128388, 139267, 117232, 130693, 135381, 141541, 143998),
+    *(
+        82270,
+        85131,
+        128388,
+        139267,
+        117232,
+        130693,
+        78820,
+        94299,
+        94554,
+        108420,
+        135381,
+        141541,
+        143998,
+    ),
 )
 #: The same with chosen kinds of damage, and those.
 ONCE_WRONG: Final = (

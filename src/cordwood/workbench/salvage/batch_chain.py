@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.batch_header import BatchHeader
 from cordwood.records.batch_header import read_header as header_of
+from cordwood.records.record_batch import MAGIC
 from cordwood.storage.reader.offset_gaps import has_start_offset
 from cordwood.workbench.file_window import FileWindow
 from cordwood.workbench.salvage.batch_epochs import correct_epochs
@@ -210,13 +211,32 @@ def _confirm(
         return found
     # The damage may reach into the header of the first batch: zeros are the offset of a new log.
     after = {found[start + 1].offset} if start + 1 < len(found) else ends
-    start += first.next_offset not in after and (first.offset or -1) not in starts
+    is_behind = (first.offset or -1) in starts
+    start += first.next_offset not in after and not is_behind
+    is_inside = damage.header is not None and damage.header.end > first.header.position
+    if is_inside or not is_behind:
+        start = _end_of_value(found, start)
     return [
         each._replace(trust=Trust.CONFIRMED)
         if index >= start and each.trust is Trust.FOUND
         else each
         for index, each in enumerate(found)
     ]
+
+
+def _end_of_value(found: Sequence[SalvagedBatch], start: int) -> int:
+    """Return the index behind the batches that may be the end of an old message's value.
+
+    The value ends where the message does. So such batches lead to those of the log, and their
+    offsets may join them. A log has no old messages behind its first v2 batch, and a v2 batch does
+    not end with a value.
+    """
+    olds = (at for at in range(start, len(found)) if found[at].header.magic < MAGIC)
+    old = next(olds, start)
+    if old == start and 0 < start < len(found):
+        is_next = found[start - 1].header.magic < MAGIC <= found[start].header.magic
+        return start + is_next
+    return old
 
 
 def _starts_behind(

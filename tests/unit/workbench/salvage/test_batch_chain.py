@@ -310,3 +310,37 @@ def test_rebuilt_batch_displaces_no_whole_one() -> None:
     chain = chained(wrong + batch(0) + batch(4))
 
     assert [each for each in offsets(chain) if each[0] < 90] == [(0, 3), (4, 7)]
+
+
+def old_message(offset: int, value: bytes = b"value") -> bytes:
+    builder = LegacyBuilder(1, base_offset=offset)
+    builder.append(b"key", value, timestamp=5)
+    return bytes(builder.build())
+
+
+@pytest.mark.parametrize(
+    ("behind", "trusts"),
+    (
+        (old_message(3), [Trust.LED, Trust.FOUND, Trust.CONFIRMED]),
+        (batch(3, 1) + old_message(4), [Trust.LED, Trust.FOUND, Trust.FOUND, Trust.CONFIRMED]),
+        (batch(3, 1) + batch(4, 1), [Trust.LED, Trust.FOUND, Trust.CONFIRMED, Trust.CONFIRMED]),
+    ),
+)
+def test_batch_at_the_end_of_a_damaged_old_message_is_doubtful(
+    behind: bytes, trusts: list[Trust]
+) -> None:
+    """Sizes lead from it to the log, and its offset joins that of the next batch."""
+    inner = batch(2, 1)
+    damaged = b"\1" * 30 + old_message(1, inner)[30:]
+
+    chain = chained(old_message(0) + damaged + behind, FileBounds(0, 4 + (len(trusts) > 3)))
+
+    assert [each.trust for each in chain.batches] == trusts
+
+
+def test_batch_in_a_damaged_old_message_is_doubtful_although_it_joins_its_end() -> None:
+    damaged = old_message(1, b"v" * 60)[:30] + batch(2, 1)
+
+    chain = chained(damaged + old_message(3), FileBounds(1, 4))
+
+    assert [each.is_doubtful for each in chain.batches] == [True, False]
