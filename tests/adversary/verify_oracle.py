@@ -88,7 +88,7 @@ def meaning_of(directory: Directory, log: RandomLog) -> Meaning:
             _rows(files, is_committed=True),
             _times(files),
             _epochs(files, directory),
-            _aborts(files, directory),
+            _aborts(files, directory, log),
             _lost_lookups(directory),
             _open_transactions(directory, log),
         )
@@ -96,11 +96,12 @@ def meaning_of(directory: Directory, log: RandomLog) -> Meaning:
         return Meaning(error=str(error))
 
 
-def _aborts(files: MemoryFiles, directory: Directory) -> list[object]:
+def _aborts(files: MemoryFiles, directory: Directory, log: RandomLog) -> list[object]:
     """Return what brokers filter by the transaction indexes: by entry, the batches that it hides.
 
-    The offset of the marker and the last stable offset decide how far a broker searches. An entry
-    that hides nothing has no effect.
+    The offset of the marker and the last stable offset decide how far a broker searches: behind a
+    stable offset that is too low it only reads more entries. An entry that hides nothing has no
+    effect.
     """
     names = sorted(name for name in directory.files if name.endswith(".txnindex"))
     entries = [entry for name in names for entry in _entries(directory.files[name], 34)]
@@ -118,8 +119,19 @@ def _aborts(files: MemoryFiles, directory: Directory) -> list[object]:
             and first <= each.last_offset < last
         )
         if hidden:
-            found.append((entry[:2], producer_id, hidden, last, stable))
+            found.append((entry[:2], producer_id, hidden, last, max(stable, _stable(log, last))))
     return found
+
+
+def _stable(log: RandomLog, marker: int) -> int:
+    """Return the last stable offset behind a marker."""
+    opened: dict[int, int] = {}
+    for each in log.plan:
+        if each.base_offset <= marker and each.kind != "data":
+            opened.pop(each.producer_id, None)
+        elif each.base_offset <= marker and each.is_transactional:
+            opened.setdefault(each.producer_id, each.base_offset)
+    return min(opened.values(), default=marker + 1)
 
 
 def _lost_lookups(directory: Directory) -> list[int]:
