@@ -63,7 +63,8 @@ def _record_sets(consumer: Consumer[bytes, bytes], wanted: OffsetRange) -> Itera
                 return
     raise RequestTimedOutError(
         f"{wanted}: no data from offset {position} on within {timeout_ms} ms; check the broker"
-        " that leads the partition, or raise kafka.default.api.timeout.ms"
+        " that leads the partition and that the topic was not deleted, or raise"
+        " kafka.default.api.timeout.ms"
     )
 
 
