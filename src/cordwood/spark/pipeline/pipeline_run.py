@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import cordwood.spark
-from cordwood.core.errors import SparkError
+from cordwood.core.errors import SettingError, SparkError
 from cordwood.spark.pipeline.pipeline_definition import (
     AVAILABLE_NOW,
     KafkaSink,
@@ -70,10 +70,10 @@ def start(spark: SparkSession, pipeline: Pipeline) -> StreamingQuery:
     """Start a pipeline; its query runs until it is stopped, or is at the end of its source."""
     cordwood.spark.register(spark)
     options = {**DEFAULTS, **pipeline.source}
-    source = spark.readStream.format("cordwood").options(**options).load()
-    writer = _writer(apply_steps(source, pipeline), pipeline)
     is_whole = pipeline.trigger == AVAILABLE_NOW
     try:
+        source = spark.readStream.format("cordwood").options(**options).load()
+        writer = _writer(_transformed(source, pipeline), pipeline)
         writer = (
             writer.trigger(availableNow=True)
             if is_whole
@@ -83,9 +83,20 @@ def start(spark: SparkSession, pipeline: Pipeline) -> StreamingQuery:
             return writer.start()
     except PySparkException as error:
         raise SparkError(
-            f"pipeline {pipeline.name} does not start: {error}",
+            f"pipeline {pipeline.name} does not start: {cause_of(error)}",
             remedy="correct its definition; a name is used by one running query at a time",
         ) from error
+
+
+def _transformed(source: DataFrame, pipeline: Pipeline) -> DataFrame:
+    frame = apply_steps(source, pipeline)
+    if not frame.isStreaming:
+        raise SettingError(
+            "transform: the steps do not read the stream",
+            key="transform",
+            remedy="let a query read the view input, and a function use its DataFrame",
+        )
+    return frame
 
 
 def run(
@@ -188,8 +199,8 @@ def topic_options(sink: KafkaSink, steps: Sequence[PipelineStep]) -> Options:
     return {"recordTopic": named[-1], **sink.options}
 
 
-def cause_of(error: StreamingQueryException) -> str:
-    """Return the error of ours that a query ended with, without the words of Spark around it."""
+def cause_of(error: PySparkException) -> str:
+    """Return the error of ours that Spark reports, without the words of Spark around it."""
     found = [each["words"] for each in OWN_ERROR.finditer(str(error))]
     return found[-1] if found else str(error)
 

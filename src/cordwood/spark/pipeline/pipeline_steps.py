@@ -140,7 +140,7 @@ def _with_options(
     }
     try:
         return function(frame, **options)
-    except TypeError as error:
+    except (TypeError, PySparkException) as error:
         raise _wrong(where, f"{step.kind} {step.value}: {error}", "correct its options") from error
 
 

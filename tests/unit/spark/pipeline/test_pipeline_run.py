@@ -9,12 +9,14 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from pyspark.errors import StreamingQueryException
 
-from cordwood.spark.pipeline.pipeline_definition import KafkaSink, PipelineStep
+from cordwood.core.errors import CordwoodError
+from cordwood.spark.pipeline.pipeline_definition import KafkaSink, PipelineStep, parse_pipeline
 from cordwood.spark.pipeline.pipeline_run import (
     STARTING,
     PipelineReport,
     cause_of,
     local_manager,
+    start,
     topic_options,
 )
 from cordwood.spark.runtime.stream_settings import CHECKPOINT_MANAGER, LOCAL_MANAGER
@@ -82,6 +84,29 @@ def test_cause_is_the_error_of_the_package(name: str) -> None:
 
     assert cause_of(StreamingQueryException(words)) == "topic is missing; set it"
     assert cause_of(StreamingQueryException("no memory")) == "no memory"
+
+
+@pytest.mark.parametrize(
+    ("changed", "error_text"),
+    (
+        (
+            {"source": {"path": "/l", "subscrib": "t"}},
+            r"pipeline p does not start: unknown option: subscrib; did you mean subscribe\?",
+        ),
+        (
+            {"transform": [{"sql": "SELECT binary('a') AS value"}]},
+            "transform: the steps do not read the stream",
+        ),
+    ),
+)
+def test_definition_that_cannot_run_is_an_error_of_the_package(
+    spark: "SparkSession", changed: dict[str, object], error_text: str
+) -> None:
+    sink = {"format": "kafka", "topic": "a", "kafka.bootstrap.servers": "127.0.0.1:1"}
+    given = {"name": "p", "source": {"path": "/l", "subscribe": "t"}, "sink": sink, **changed}
+
+    with pytest.raises(CordwoodError, match=error_text):
+        start(spark, parse_pipeline(given))
 
 
 @pytest.mark.parametrize(

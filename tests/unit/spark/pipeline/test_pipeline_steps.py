@@ -105,6 +105,7 @@ def test_bad_rows_become_dead_letters(spark: "SparkSession") -> None:
         ({"function": "json:dumps"}, "json:dumps cannot be called"),
         ({"decode": "yaml"}, "unknown format 'yaml'; use one of avro, json, protobuf"),
         ({"decode": "json", "colums": "a int"}, "decode json: .*colums"),
+        ({"decode": "json", "columns": "id lon"}, "decode json: (.|\n)*LON"),
         ({"dead-letters": "dead", "topics": "a"}, "dead-letters dead: .*topics"),
     ),
 )
