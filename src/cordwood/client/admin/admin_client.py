@@ -11,6 +11,7 @@ the time that a new one takes to reach all brokers.
 
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, Self, TypeVar, Unpack, cast
 
 from cordwood.client.admin.admin_api_driver import delete_records
@@ -94,6 +95,8 @@ T = TypeVar("T")
 
 #: A broker may receive the metadata of a new topic so much later than the controller.
 _METADATA_LAG_MS: Final = 300
+#: The most time of brokers for a topic that they auto-create.
+_CREATION_MS: Final = 5_000
 _HIGH_WATERMARK: Final = -1
 #: The first version of ListConfigResources for other kinds than client metrics.
 _LISTS_ALL_KINDS: Final = 1
@@ -151,10 +154,17 @@ class Admin(GroupAdministration, TransactionAdministration):
         topics = await self._started().retry_until_timeout(self._started().current_topics)
         return sorted(topic.name for topic in topics if with_internal or not topic.is_internal)
 
-    async def describe_topics(self, names: Iterable[str]) -> list[TopicDescription]:
-        """Return the present metadata of these topics."""
-        wanted, client = tuple(names), self._started()
-        found = await _retry(client, lambda: client.current_topics(dict.fromkeys(wanted)))
+    async def describe_topics(
+        self, names: Iterable[str], *, creates_topics: bool = False
+    ) -> list[TopicDescription]:
+        """Return the present metadata of these topics.
+
+        With `creates_topics` brokers may auto-create them, as for a producer.
+        """
+        client, wanted = self._started(), tuple(names)
+        lag_ms = _CREATION_MS if creates_topics else _METADATA_LAG_MS
+        read = partial(client.current_topics, dict.fromkeys(wanted), creates_topics=creates_topics)
+        found = await _retry(client, read, lag_ms=lag_ms)
         topics = {each.name: topic_of(each) for each in found}
         return [topics[name] for name in wanted]
 
@@ -400,9 +410,11 @@ class _TopicNotFoundError(UnknownTopicOrPartitionError):
     retriable = False
 
 
-async def _retry(client: NetworkClient, attempt: Callable[[], Awaitable[T]]) -> T:
+async def _retry(
+    client: NetworkClient, attempt: Callable[[], Awaitable[T]], *, lag_ms: int = _METADATA_LAG_MS
+) -> T:
     """Retry an attempt, but an unknown topic only until brokers have the metadata of a new one."""
-    latest_ms = client.runtime.now_ms() + _METADATA_LAG_MS
+    latest_ms = client.runtime.now_ms() + lag_ms
 
     async def checked() -> T:
         try:

@@ -170,9 +170,11 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
             by_leader.setdefault(leader, []).append(each)
         return by_leader
 
-    async def current_topics(self, names: Collection[str] | None = None) -> list[TopicInfo]:
+    async def current_topics(
+        self, names: Collection[str] | None = None, *, creates_topics: bool = False
+    ) -> list[TopicInfo]:
         """Return the present metadata of these topics, or of all, without tracking them."""
-        request = _metadata_request(names, creates_topics=False)
+        request = _metadata_request(names, creates_topics=creates_topics)
         response = await self.send_to_any(request, MetadataResponse)
         self.cluster = self.cluster.updated(response).only(self.topics)
         return _existing(Cluster().updated(response), names or ())

@@ -194,12 +194,15 @@ class RequestRunner:
 
     async def _count_partitions(self, request: SinkRequest[object]) -> int:
         assert isinstance(request, CountPartitions)
-        return await self._known_partitions(request.wanted)
+        # A batch without rows has created no topic, and its record needs one.
+        return await self._known_partitions(request.wanted, creates_topic=True)
 
-    async def _known_partitions(self, wanted: int) -> int:
+    async def _known_partitions(self, wanted: int, *, creates_topic: bool = False) -> int:
         """Return the number of partitions, read if fewer than `wanted` are known."""
         if self._partitions < wanted:
-            (topic,) = await self._admin.describe_topics([self._known_topic()])
+            (topic,) = await self._admin.describe_topics(
+                [self._known_topic()], creates_topics=creates_topic
+            )
             self._partitions = len(topic.partitions)
         return self._partitions
 

@@ -67,10 +67,10 @@ class Sink:
         where = {"kafka.bootstrap.servers": self.kafka.bootstrap, "topic": "t"}
         return parse_sink_options(where | given, is_stream=is_stream)
 
-    def planned(self) -> StreamWriter:
+    def planned(self, options: SinkOptions | None = None) -> StreamWriter:
         with self._patch.context() as patch:
             patch.setattr(exactly_once_writer, "is_planning", lambda: True)
-            writer = make_stream_writer(self.options)
+            writer = make_stream_writer(options or self.options)
         found = pickle.loads(pickle.dumps(writer))  # our own
         assert isinstance(found, StreamWriter)
         return found
@@ -124,6 +124,16 @@ def test_batch_that_comes_again_is_skipped(sink: Sink) -> None:
     sink.batch(1, b"b")
 
     assert sink.visible() == [b"a", b"b"]
+
+
+def test_first_batch_without_rows_creates_its_topic(sink: Sink) -> None:
+    options = sink.options_of(topic="new", transactionalIdPrefix="new")
+    message = sink.written(sink.planned(options))
+
+    make_stream_writer(options).commit([message], 0)
+
+    with Admin(sink.kafka.bootstrap) as admin:
+        assert "new" in admin.list_topics()
 
 
 def test_aborted_batch_is_written_again(sink: Sink) -> None:
