@@ -17,6 +17,10 @@ from cordwood.spark.runtime.local_path import find_local_path
 from cordwood.spark.stream.checkpoint_offsets import Checkpoint, read_checkpoint
 
 _METADATA: Final = "metadata"
+#: The entries of a checkpoint (Spark: `StreamingCheckpointConstants`).
+_OF_SPARK: Final = (_METADATA, "offsets", "commits", "sources", "state")
+#: Other entries that an error names.
+_SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +77,29 @@ def reset_pipeline(pipeline: Pipeline) -> bool:
     folder = _checkpoint_folder(pipeline)
     if not folder.exists():
         return False
-    if not (folder / _METADATA).exists():
+    # A query that ran during a reset leaves offsets without metadata.
+    if not any((folder / name).exists() for name in _OF_SPARK):
         raise SettingError(
             f"{folder}: is not the checkpoint of a query",
             key="checkpoint",
             remedy="correct the option checkpoint",
         )
+    others = sorted(each.name for each in folder.iterdir() if not _is_of_checkpoint(each))
+    if others:
+        raise SettingError(
+            f"{folder}: has more than a checkpoint ({', '.join(others[:_SHOWN])}), which would be"
+            " removed with it",
+            key="checkpoint",
+            remedy="move these files, or remove those of the checkpoint yourself:"
+            f" {', '.join(_OF_SPARK)}",
+        )
     shutil.rmtree(folder)
     return True
+
+
+def _is_of_checkpoint(entry: Path) -> bool:
+    """Return whether Spark writes an entry; checksums and temporary files begin with a dot."""
+    return entry.name in _OF_SPARK or entry.name.startswith(".")
 
 
 def _checkpoint_folder(pipeline: Pipeline) -> Path:

@@ -61,6 +61,23 @@ def test_reset_removes_a_checkpoint_and_no_other_folder(tmp_path: Path) -> None:
         reset_pipeline(pipeline_in(tmp_path))
 
 
+def test_reset_removes_what_a_running_query_has_left(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, is_finished=True)
+    (tmp_path / "a.checkpoint" / "metadata").unlink()
+
+    assert reset_pipeline(pipeline_in(tmp_path))
+
+
+def test_reset_removes_no_files_of_others(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, is_finished=True)
+    (tmp_path / "a.checkpoint" / "_delta_log").mkdir()
+
+    with pytest.raises(SettingError, match=r"has more than a checkpoint \(_delta_log\)"):
+        reset_pipeline(pipeline_in(tmp_path))
+
+    assert (tmp_path / "a.checkpoint" / "metadata").exists()
+
+
 @pytest.mark.parametrize("checkpoint", ("s3://bucket/a", "hdfs:/a"))
 def test_checkpoint_in_another_file_system_is_rejected(tmp_path: Path, checkpoint: str) -> None:
     with pytest.raises(SettingError, match="not on a local path"):
