@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's conventional name
 
 from cordwood.core.errors import SettingError, TableError
@@ -83,9 +83,10 @@ class TableWriter:
                     key="sink.key",
                     remedy="keep the columns of key and order in the transforms",
                 )
-        whole = F.struct(*frame.columns)
+        whole = F.struct(*map(_column, frame.columns))
         # A struct is never null: a row whose order is null is kept, as the first one.
-        last = frame.groupBy(*sink.key).agg(F.max_by(whole, F.struct(sink.order)).alias(_LAST))
+        newest = F.max_by(whole, F.struct(_column(sink.order))).alias(_LAST)
+        last = frame.groupBy(*map(_column, sink.key)).agg(newest)
         rows = last.select(f"{_LAST}.*").toArrow().cast(schema)
         for name in sink.key:
             if rows.column(name).null_count:
@@ -98,6 +99,12 @@ class TableWriter:
             return KeyedRows(sink.key, rows, rows.slice(0, 0))
         values = rows.column(_VALUE)
         return KeyedRows(sink.key, rows.filter(values.is_valid()), rows.filter(values.is_null()))
+
+
+def _column(name: str) -> Column:
+    """Return a column by its name, in which a dot does not name a field of a struct."""
+    quoted = name.replace("`", "``")
+    return F.col(f"`{quoted}`")
 
 
 def _ensure_same(found: BatchCommit, repeated: BatchCommit, *, table: str) -> None:

@@ -75,3 +75,17 @@ def test_upsert_keeps_the_row_with_the_highest_offset(
     found = DeltaTable(folder).to_pyarrow_table().to_pylist()
     assert sorted((row["key"], row["value"]) for row in found) == [("a", "new"), ("c", "x")]
     assert DeltaTable(folder).history(1)[0]["cordwood.offsets"] == "after 0"
+
+
+def test_names_with_dots_are_columns(
+    spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("table")
+    spark.sparkContext.setLocalProperty("sql.streaming.queryId", "q")
+    rows = spark.createDataFrame([("a", 1, "old"), ("a", 2, "new")], ["a.b", "a.c", "value"])
+    sink = TableSink(format="delta", to=str(folder), mode="upsert", key=("a.b",), order="a.c")
+
+    TableWriter(sink, str)(rows, 0)
+
+    found = DeltaTable(folder).to_pyarrow_table().to_pylist()
+    assert found == [{"a.b": "a", "a.c": 2, "value": "new"}]
