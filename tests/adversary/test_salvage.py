@@ -27,7 +27,7 @@ CHOSEN_LOGS: Final = 250
 _OUTSIDE: Final = "outside of checksums"
 #: Seeds of random damage that a salvage was once wrong with.
 RANDOM_ONCE_WRONG: Final = (
-    *(4010, 5910, 26988, 42637, 69132, 69588, 73936, 74632, 76304, 93808, 95966, 110827),
+    *(4010, 5910, 26988, 42637, 62806, 69132, 69588, 73936, 74632, 76304, 93808, 95966, 110827),
     *(
         82270,
         85131,

@@ -21,13 +21,15 @@ from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 class MergedLog(NamedTuple):
     """The runs of a log in order, without `contradicting` batches and `duplicates`.
 
-    `repeated` are files and positions of the duplicates among strays.
+    `repeated` are files and positions of the duplicates among strays, `displaced` are strays at
+    whose offsets other whole batches are.
     """
 
     runs: list[SalvagedRun]
     contradicting: list[SalvagedBatch]
     duplicates: int
     repeated: set[tuple[str, int]]
+    displaced: list[SalvagedBatch]
 
 
 class _Ranked(NamedTuple):
@@ -48,7 +50,7 @@ def merge_runs(
 
     `foreign` are paths of files that may be from another replica.
     """
-    log = MergedLog([], [], 0, set())
+    log = MergedLog([], [], 0, set(), [])
     ranked = [(run, rank) for rank, runs in enumerate(files) for run in runs]
     for group in _overlapping_runs(sorted(ranked, key=lambda each: (each[0].first, each[1]))):
         if len(group) == 1:
@@ -93,7 +95,9 @@ def _merge_group(
             log.repeated.update(
                 (each.file, each.header.position) for each in same if each.trust is Trust.STRAY
             )
-            contradicting.extend(left_out)
+            contradicting.extend(each for each in left_out if not each.is_doubtful)
+            if not any(each.is_doubtful for each in kept):
+                log.displaced.extend(each for each in left_out if each.trust is Trust.STRAY)
             yield from kept
 
     log.runs.extend(runs_of(accepted(), cleaned_to=cleaned_to, foreign=foreign))
@@ -148,7 +152,7 @@ def _choose(
             kept.insert(first, batch)
         elif _is_same(kept[first], batch):
             duplicates.append(batch)
-        elif not batch.is_doubtful:
+        else:
             contradicting.append(batch)
     return kept, contradicting, duplicates
 

@@ -13,7 +13,7 @@ partitions are not overwritten.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ from cordwood.core.errors import BadRecordsError, InvalidTopicError, LogDirector
 from cordwood.core.ports import Files, Ports
 from cordwood.core.types import LeaderEpoch, TopicPartition
 from cordwood.records.batch_checks import BatchChecker, PlainBatchChecker
+from cordwood.records.record_batch import MAGIC
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import exists
 from cordwood.storage.log.log_loader import LogPlace
@@ -30,6 +31,7 @@ from cordwood.workbench.file_window import OnBytes, ignore_bytes
 from cordwood.workbench.salvage.batch_run import (
     SalvagedRun,
     SourceWindows,
+    runs_of,
 )
 from cordwood.workbench.salvage.batch_scan import whole_batch
 from cordwood.workbench.salvage.file_bounds import FileBounds
@@ -96,6 +98,7 @@ class _Contents(NamedTuple):
     files: list[SourceFile]
     runs: list[list[SalvagedRun]]
     strays: list[list[SalvagedRun]]
+    bounds: dict[str, FileBounds]
     misfits: list[SalvagedBatch]
     damages: list[DamagedOffsets]
     foreign: frozenset[str]
@@ -212,7 +215,7 @@ def _read_files(
     """
     others = (f"{source}/{each.name}" for each in found if each.base is None)
     foreign = others if known.is_brokers else ()
-    contents = _Contents([], [], [], [], [], frozenset(foreign))
+    contents = _Contents([], [], [], {}, [], [], frozenset(foreign))
     bases = sorted({each.base for each in found if each.base is not None and each.rank < 2})
     following: dict[int, int | None] = dict(zip(bases, [*bases[1:], None], strict=False))
     segments = {each.base: f"{source}/{each.name}" for each in found if each.rank == 1}
@@ -235,6 +238,7 @@ def _read_files(
         contents.files.append(file)
         contents.runs.append(runs.within)
         contents.strays.extend(runs.strays)
+        contents.bounds[path] = bounds
         if file.rank == 1 and runs.epoch is not None:
             epoch = runs.epoch
         contents.misfits.extend(runs.misfits)
@@ -291,7 +295,11 @@ def _merged(
     contents: _Contents, windows: SourceWindows, source: str, *, cleaned_to: int
 ) -> MergedLog:
     """Return the log of all files; LogDirectoryError if it has no batch."""
-    merged = merge_runs(contents.ranked, windows, cleaned_to=cleaned_to, foreign=contents.foreign)
+    known, foreign = contents.ranked, contents.foreign
+    merged = merge_runs(known, windows, cleaned_to=cleaned_to, foreign=foreign)
+    moved = _moved_strays(merged, contents.bounds)
+    if moved:
+        merged = merge_runs([*known, moved], windows, cleaned_to=cleaned_to, foreign=foreign)
     if not merged.runs:
         raise LogDirectoryError(
             "contains no readable batch",
@@ -299,6 +307,27 @@ def _merged(
             remedy="restore it from a backup or a replica",
         )
     return merged
+
+
+def _moved_strays(merged: MergedLog, bounds: Mapping[str, FileBounds]) -> list[SalvagedRun]:
+    """Return the strays at whose offsets other batches are, at the base offset of their file.
+
+    So it is if the log has no other batch at the offsets of the file, and no copy of one in it.
+    """
+    moved: list[SalvagedBatch] = []
+    copied = {file for file, _ in merged.repeated}
+    ends: dict[str, int] = {}
+    for batch in sorted(merged.displaced, key=lambda each: (each.file, each.header.position)):
+        base, limit = bounds[batch.file].base, bounds[batch.file].following
+        if base is None or limit is None or batch.file in copied or batch.header.magic != MAGIC:
+            continue
+        after = bisect_left(merged.runs, base, key=lambda run: run.next_offset - 1)
+        is_free = after == len(merged.runs) or merged.runs[after].first >= limit
+        start = ends.get(batch.file, base)
+        ends[batch.file] = start + batch.next_offset - batch.offset
+        if is_free and ends[batch.file] <= limit:
+            moved.append(batch._replace(offset=start, trust=Trust.MOVED))
+    return list(runs_of(sorted(moved, key=lambda each: each.offset)))
 
 
 # -- what is missing

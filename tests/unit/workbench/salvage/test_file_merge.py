@@ -1,7 +1,11 @@
 """Files with overlapping offsets are merged into one log."""
 
+from cordwood.workbench.salvage.batch_run import runs_of
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
-from tests.unit.workbench.salvage_samples import batch, harmed, runs_in
+from cordwood.workbench.salvage.salvaged_batch import Trust
+from tests.unit.workbench.dump_samples import FOLDER
+from tests.unit.workbench.salvage_samples import batch, chain_of, harmed, runs_in
 
 
 def merged(contents: dict[str, bytes]) -> MergedLog:
@@ -35,6 +39,18 @@ def test_whole_batch_is_preferred_to_a_rebuilt_one() -> None:
 
     assert ranges(log) == [("b", 0, 3)]
     assert log.contradicting == []
+
+
+def test_stray_at_the_offsets_of_a_whole_batch_is_displaced() -> None:
+    strays = chain_of(batch(2), f"{FOLDER}/x", bounds=FileBounds(40, 50)).batches
+    assert [each.trust for each in strays] == [Trust.STRAY]
+
+    for data, displaced in ((batch(0), strays), (harmed(batch(0), 61, 62), [])):
+        (runs, _), windows = runs_in({"a": data, "x": batch(2)})
+        log = merge_runs([runs, list(runs_of(strays))], windows)
+
+        assert log.displaced == displaced
+        assert log.contradicting == []
 
 
 def test_copy_of_many_segments_is_merged_batch_by_batch() -> None:

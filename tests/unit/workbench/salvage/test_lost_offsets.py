@@ -14,6 +14,7 @@ from tests.unit.workbench.salvage_samples import (
     broken,
     directory,
     entries,
+    harmed,
     marker,
     ports,
     transactional,
@@ -39,6 +40,29 @@ def test_lost_offsets_below_the_log_start_are_not_reported() -> None:
     ]
 
     assert list(map(lost, reports)) == [[(4, 5)], [(5, 5)], []]
+
+
+def test_only_batch_of_a_file_at_another_file_s_offsets_is_put_into_its_own() -> None:
+    """The file has room for eight offsets, so it does not show where they were."""
+    wrong = harmed(batch(0, value=b"other"), 7, mask=8)
+    contents = {f"{at:020}.log": data for at, data in ((0, wrong), (8, batch(8)), (12, batch(12)))}
+
+    report = salvage(ports(directory(contents)), SOURCE, out="/out")
+
+    assert (report.log_start, report.log_end, report.batches) == (0, 16, 3)
+    assert [each[:2] for each in report.doubtful] == [(0, 3)]
+    assert lost(report) == [(4, 7)]
+
+
+def test_batch_of_another_file_s_offsets_is_left_out_next_to_a_copy() -> None:
+    """A copy shows that the file is one of other offsets."""
+    data = transactional(8, 4) + batch(12)
+    contents = {0: data, 8: batch(8) + batch(12), 16: batch(16)}
+    files = directory({f"{at:020}.log": each for at, each in contents.items()})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert (report.batches, report.doubtful) == (3, ())
 
 
 def test_tail_that_is_only_zeros_is_lost_if_an_index_shows_it() -> None:
