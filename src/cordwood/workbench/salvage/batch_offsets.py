@@ -14,7 +14,8 @@ Rules, in this order:
 
     1  a batch outside of the chain that fills the space between its neighbours exactly is corrected
     2  one next to damage gets the offsets next to its other neighbour, and is doubtful (MOVED); it
-       is corrected with certainty if the header of the damaged batch agrees
+       is corrected with certainty if the header of the damaged batch agrees; without room for it
+       among cleaned offsets, the neighbour is moved instead, if it joins none
     3  one that batches behind damage contradict, and that joins neither neighbour, is outside of
        the chain: without a cleaner, offsets have no gaps; so is one that overlaps a damaged batch
        whose header joins the batch before it
@@ -141,7 +142,7 @@ def place_batches(batches: FileBatches) -> Collection[int]:
     right = set(_chain_of_trusted(batches))
     is_cleaned = _cleaned_places(batches, right)
     right -= set(_contradicted(batches, right, is_cleaned))
-    _move_displaced(batches, right)
+    _move_displaced(batches, right, is_cleaned)
     _add_doubtful(batches, right)
     _doubt_unjoined(batches, right, is_cleaned)
     return right
@@ -200,26 +201,57 @@ def _contradicted(
             yield at
 
 
-def _move_displaced(batches: FileBatches, right: set[int]) -> None:
-    """Put batches outside of the chain next to a neighbour, by rule 2; add them to `right`."""
-    found = batches.found
-    same = {(found[at].offset, found[at].header.crc) for at in right}
+def _move_displaced(
+    batches: FileBatches, right: set[int], is_cleaned: Callable[[int], bool]
+) -> None:
+    """Put batches outside of the chain next to a neighbour, by rule 2; add them to `right`.
+
+    Without room for one of them, the neighbour may be the wrong one. Where a cleaner has left gaps,
+    no joint shows which, and the neighbour is moved.
+    """
+    same = {(batches.found[at].offset, batches.found[at].header.crc) for at in right}
     order = sorted(right)
-    for at, batch in enumerate(found):
+    for at, batch in enumerate(batches.found):
         is_copy = (batch.offset, batch.header.crc) in same
         if at in right or is_copy or not _is_movable(batches, at, right):
             continue
-        offset = _moved_offset(batches, at, order)
-        if offset is None:
+        offset, place = _moved_offset(batches, at, order), at
+        if offset is None and is_cleaned(at):
+            offset, place = _exchanged(batches, at, order, right=right)
+        if offset is not None:
+            right.add(at)
+            insort(order, at)
+            _move(batches, place, offset, right)
+
+
+def _move(batches: FileBatches, at: int, offset: int, right: Collection[int]) -> None:
+    """Give a batch another base offset, which is certain if it joins both neighbours."""
+    found, batch = batches.found, batches.found[at]
+    found[at] = batch._replace(offset=offset)
+    if batches.joins_before(at, right) and batches.joins_after(at, right):
+        repair = f"base offset (was {batch.offset})"
+        found[at] = found[at]._replace(repairs=(*batch.repairs, repair))
+    else:
+        found[at] = found[at]._replace(trust=Trust.MOVED)
+
+
+def _exchanged(
+    batches: FileBatches, at: int, order: Sequence[int], *, right: Collection[int]
+) -> tuple[int | None, int]:
+    """Return the new base offset of a neighbour that makes room for a batch, and its index."""
+    batch = batches.found[at]
+    for other in (at - 1, at + 1):
+        if other not in right or not _is_movable(batches, other, right):
             continue
-        found[at] = batch._replace(offset=offset)
-        if batches.joins_before(at, right) and batches.joins_after(at, right):
-            repair = f"base offset (was {batch.offset})"
-            found[at] = found[at]._replace(repairs=(*batch.repairs, repair))
-        else:
-            found[at] = found[at]._replace(trust=Trust.MOVED)
-        right.add(at)
-        insort(order, at)
+        place = bisect_left(order, other)
+        rest = [*order[:place], *order[place + 1 :]]
+        start, end = batches.room(rest, at, stop=at + 1)
+        if start <= batch.offset and (end is None or batch.next_offset <= end):
+            insort(rest, at)
+            offset = _moved_offset(batches, other, rest)
+            if offset is not None:
+                return offset, other
+    return None, at
 
 
 def _is_movable(batches: FileBatches, at: int, right: Collection[int]) -> bool:

@@ -146,3 +146,11 @@ def test_first_offset_that_is_little_below_the_file_s_base_is_corrected(
 
     assert [each.offset for each in chain.batches] == list(range(base, end, 4))
     assert chain.batches[0].repairs == ("base offset (was 7)",)
+
+
+def test_batch_that_leaves_no_room_for_the_next_one_is_moved_instead() -> None:
+    data = batch(0) + batch(17, 1) + batch(10, 8) + batch(20)
+
+    found = placed(data, FileBounds(0, 24, cleaned_to=24))
+
+    assert found == [(0, "LED"), (4, "MOVED"), (10, "LED"), (20, "LED")]
