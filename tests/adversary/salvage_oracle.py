@@ -8,10 +8,11 @@ The oracle knows each record, its transaction's state and where it must end up:
     kept                has the content and the state of the source, or is doubtful
     not kept            is reported as lost; nothing that is kept is
 
-One case cannot be decided, and is accepted (`has_other_history`): no checksum covers the offset of
+Two cases cannot be decided, and are accepted. `has_other_history`: no checksum covers the offset of
 an old message, and a cleaner leaves gaps of any size. The new offset may fit between the
 neighbours, while no index has the old one. Then the directory is, byte by byte, that of a log in
 which the message was written at the new offset. No reader can find out which of both logs it was.
+So it is if all files are gone that a log without its last segments does not have (`has_ended`).
 """
 
 from collections.abc import Iterable
@@ -150,6 +151,7 @@ def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[st
             is_lost
             and not _is_before_start(damage, record, result)
             and not has_other_history(damage, record.batch)
+            and not has_ended(damage, record.file)
         ):
             yield f"{offset} is lost without a report"
         if got is not None and not is_same and offset not in doubtful:
@@ -221,6 +223,20 @@ def has_other_history(damage: DamagedLog, number: int) -> bool:
     same = bytearray(log.files[batch.file])
     same[batch.position : batch.position + 8] = data[:8]
     return files == {**log.files, batch.file: bytes(same)}
+
+
+def has_ended(damage: DamagedLog, file: str) -> bool:
+    """Return whether a log that has ended before a segment has all files that are left.
+
+    They have the same bytes there, but for the damage.
+    """
+    log, base = damage.source, int(file[:20])
+    plan = [each for each in log.plan if each.last_offset < base]
+    segments = [each for each in log.segments if each.base_offset < base]
+    if damage.beside or not segments:
+        return False
+    files = lay_out(plan, segments).files
+    return all(name in files and files[name] == log.files[name] for name in damage.files)
 
 
 def _room(log: RandomLog, number: int) -> tuple[int, int]:

@@ -1,10 +1,10 @@
-"""The one case that the oracle of salvage accepts because the bytes do not decide it."""
+"""The cases that the oracle of salvage accepts because the bytes do not decide them."""
 
 from dataclasses import replace
 
 from tests.adversary.damages import DamagedLog, damaged
 from tests.adversary.random_logs import fill, random_log
-from tests.adversary.salvage_oracle import has_other_history, violations
+from tests.adversary.salvage_oracle import has_ended, has_other_history, violations
 
 #: A log with cleaned messages of v1 at the offsets 3, 4 and 7 and a batch at 30; it ends at 51.
 SEED, SEVEN = 2123, 2
@@ -56,3 +56,30 @@ def test_other_history_leaves_the_bytes_that_the_salvage_gets() -> None:
     damage = moved(5)
 
     assert violations(damage.source, damage) == []
+
+
+def shortened(*kept: str) -> DamagedLog:
+    """Return a log that has lost its last segment, all snapshots and its log directory."""
+    log = random_log(122_982)
+    damage = DamagedLog(log, dict(log.files), {})
+    for name in log.files:
+        if (name.startswith(f"{42:020}") or "snapshot" in name) and name not in kept:
+            damage.remove(name)
+    return damage
+
+
+def test_log_without_any_trace_of_its_last_segment_may_have_ended_before_it() -> None:
+    damage = shortened()
+
+    assert has_ended(damage, f"{42:020}.log")
+    assert not has_ended(damage, f"{27:020}.log")
+    assert violations(damage.source, damage) == []
+
+
+def test_log_with_a_trace_of_its_last_segment_has_not_ended_before_it() -> None:
+    for kept in (f"{42:020}.index", f"{49:020}.snapshot"):
+        assert not has_ended(shortened(kept), f"{42:020}.log")
+
+    damage = shortened()
+    damage.beside = dict(damage.source.beside)
+    assert not has_ended(damage, f"{42:020}.log")
