@@ -6,7 +6,8 @@ A broker of Kafka 4.3 holds topics of 4 partitions in batches of 16 KB. The conn
 spark-sql-kafka 4.0.0, with its own Spark, reads them from the broker in at least four tasks. We
 read the broker's directory in Spark 4.3. Both write to the same broker. Each side is a session of
 two cores that was warmed by every question once; questions are asked in turns, and the best of the
-rounds counts. Rows go to `noop`, so that nothing but reading is measured.
+rounds counts. Rows go to `noop`, so that nothing but reading is measured. Our session's
+Python workers use unix sockets, as `cordwood doctor` recommends; the connector has no such workers.
 
 Processor time is the session's, JVM and Python together, and the broker's next to it, without what
 an idle broker uses in the same time. How many bytes a slice of the time reads is what
@@ -28,6 +29,7 @@ from benchmarks.kafka.peers import Peer, running_kafka
 from benchmarks.results import keep
 from cordwood.records.batch_builder import EncodedRecords
 from cordwood.records.v2_record import append_v2_record
+from cordwood.spark.runtime.stream_settings import UNIX_SOCKETS
 from tests.interop.kafka_harness.oracle import Program
 from tests.interop.kafka_harness.spark import VERSION, connector
 
@@ -318,7 +320,10 @@ def _records(count: int, value_bytes: int) -> bytes:
 
 def _sides(stack: ExitStack, broker: Peer, folder: Path) -> tuple[Side, Side]:
     python, jars = connector()
-    commands = [sys.executable, SESSION, "cordwood"], [python, SESSION, "kafka", jars]
+    commands = (
+        [sys.executable, SESSION, "cordwood", f"{UNIX_SOCKETS}=true"],
+        [python, SESSION, "kafka", jars],
+    )
     sessions = [
         Program(command, folder / f"session-{number}.txt")
         for number, command in enumerate(commands)

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 ArrowFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 #: Tasks per core, so that a core that finishes early has another task.
 TASKS_A_CORE: Final = 2
+#: Bytes per core from which such a task pays: starting one takes as long as reading a part of them.
+BYTES_A_CORE: Final = 512 << 20
 #: The cheapest column, to count rows.
 _ANY: Final = ("offset",)
 #: Most bytes per task: a failed task repeats them.
@@ -135,8 +137,9 @@ class Scan:
 
 def _task_count(spark: "SparkSession", options: SourceOptions, splits: Sequence[Split]) -> int:
     """Return the number of tasks."""
-    busy = TASKS_A_CORE * default_parallelism(spark)
+    cores = default_parallelism(spark)
     size = sum(each.size for each in splits)
+    busy = cores if size < cores * BYTES_A_CORE else TASKS_A_CORE * cores
     return max(busy, options.min_partitions or 0, -(-size // TASK_BYTES))
 
 

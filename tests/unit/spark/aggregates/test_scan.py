@@ -89,6 +89,18 @@ def test_function_is_called_once_a_task_with_its_columns(
     assert sum(row["records"] for row in rows) == 10
     assert sum(row["sum"] for row in rows) == sum(range(10))
     assert {row["names"] for row in rows} == {"offset"}
+    assert len(rows) == 2 < len(scan.splits)
+
+
+def test_cores_have_more_tasks_if_there_is_much_to_read(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cordwood.spark.aggregates.scan.BYTES_A_CORE", 1)
+    path = _logs(tmp_path, orders_0=v2(0, 9))
+    scan = cordwood.spark.scan(spark, path, maxRecordsPerPartition="1")
+
+    rows = scan.map_arrow(summed, SUMS, columns=["offset"]).collect()
+
     assert len(rows) == 4 < len(scan.splits)
 
 
