@@ -44,6 +44,7 @@ RANDOM_ONCE_WRONG: Final = (
         135381,
         141541,
         143998,
+        105367,
     ),
 )
 #: The same with chosen kinds of damage, and those.

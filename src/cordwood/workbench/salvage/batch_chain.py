@@ -106,15 +106,21 @@ def _places_of(
 ) -> Iterator[tuple[int, int | None]]:
     """Yield the offsets that each damaged range lies between.
 
-    A batch that a search has found may be a part of a damaged one, which ends behind it then.
+    A batch that a search has found may be a part of a damaged one, which ends behind it then. A
+    batch that is left out and has no room there may have had its own offsets.
     """
     firm = [at for at in kept if row.found[at].trust is not Trust.FOUND]
+    present = set(kept)
     for index, damage in damages:
         stop = index + _takes_a_place(damage)
         first, end = row.room(kept, index, stop=stop)
         if damage.was_searched:
             _, after = row.room(firm, index, stop=stop)
             end = end if after is None else after
+        if damage.why == OUT_OF_ORDER and end is not None and index not in present:
+            batch = row.found[index]
+            if end - first < batch.next_offset - batch.offset:
+                first, end = min(first, batch.offset), max(end, batch.next_offset)
         yield first, end
 
 

@@ -42,7 +42,7 @@ from cordwood.workbench.salvage.batch_order import restore_order
 from cordwood.workbench.salvage.batch_run import cleaned_end
 from cordwood.workbench.salvage.batch_scan import DamagedRange
 from cordwood.workbench.salvage.file_bounds import FileBounds, OffsetOrder
-from cordwood.workbench.salvage.offset_chain import ChainEnds, OffsetSpan, longest_chain
+from cordwood.workbench.salvage.offset_chain import ChainEnds, longest_chain
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 
 #: More consecutive batches than these, up to the end of a file, are not in a value.
@@ -449,7 +449,7 @@ def _fitting_of(given: Collection[int], batches: FileBatches, kept: Collection[i
         own = [at for at in range(before + 1, after) if at in given]
         low = found[before].last_offset if before >= 0 else -1
         high = found[after].offset if after < len(found) else bounds.following
-        spans = [_span_of(found[at]) if _is_within(found[at], low, high) else None for at in own]
+        spans = [found[at].span if _is_within(found[at], low, high) else None for at in own]
         chosen |= {own[at] for at in longest_chain(spans)}
     return chosen
 
@@ -465,14 +465,15 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     if all are beyond, or more than half that join each other. Those below the file's own base
     offset have to come first.
     """
-    spans = [None if batch is None else _span_of(batch) for batch in found]
+    spans = [None if batch is None else batch.span for batch in found]
     low = bounds.base or 0
     high = bounds.limit
     within = [
         span if span and low <= span[1] and (high is None or span[1] < high) else None
         for span in spans
     ]
-    ends = ChainEnds(bounds.base, {*bounds.marks, bounds.following or -1})
+    has_old = any(each and each.header.magic != MAGIC for each in found)
+    ends = ChainEnds(bounds.base, {*bounds.marks, bounds.following or -1}, needs_room=has_old)
     outside = [each for each, span in zip(found, within, strict=True) if each and not span]
     count = sum(each is not None for each in found)
     is_misnamed = len(outside) * 2 > count and are_joined(outside)
@@ -488,10 +489,6 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     limit = low if start is None else min(low, start[0])
     early = [span if span and 0 <= span[1] < limit else None for span in spans[:first]]
     return picked | set(longest_chain(early))
-
-
-def _span_of(batch: SalvagedBatch) -> OffsetSpan:
-    return batch.offset, batch.last_offset
 
 
 def are_joined(batches: Sequence[SalvagedBatch]) -> bool:

@@ -4,6 +4,10 @@ Of chains of the same length, the one with the most joints is right. A batch joi
 before it in the file, the base offset of the file, or a known end. A batch with a wrong offset
 joins at most one of its neighbours. Two batches also join each other around a single one that is
 not in the chain, if it fills the space between them exactly: it is the one with the wrong offset.
+
+The offsets of old messages are not corrected later. If the joints of their chains are as many too,
+the batches decide that leave room for all the ones before them, from the base offset of the file
+on. One without that room has a wrong offset.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,16 +18,21 @@ from typing import Final, NamedTuple, TypeAlias
 #: The first and the last offset of a batch; None for one that is in no chain.
 OffsetSpan: TypeAlias = tuple[int, int]
 
-#: A batch counts more than all joints of a file.
-_BATCH: Final = 1 << 40
-_JOINT: Final = 1
+#: A batch counts more than all joints of a file, and a joint more than the room of all batches.
+_BATCH: Final = 1 << 80
+_JOINT: Final = 1 << 40
+_ROOM: Final = 1
 
 
 class ChainEnds(NamedTuple):
-    """The offset at which the first batch joins, and those behind the last one."""
+    """The offset at which the first batch joins, and those behind the last one.
+
+    With `needs_room`, each batch should leave room for the ones before it, from `base` on.
+    """
 
     base: int | None = None
     ends: Collection[int] = ()
+    needs_room: bool = False
 
 
 NO_ENDS: Final = ChainEnds()
@@ -36,6 +45,7 @@ def longest_chain(spans: Sequence[OffsetSpan | None], ends: ChainEnds = NO_ENDS)
     best = _Scores()
     scores = [0] * len(spans)
     before = [-1] * len(spans)
+    lowest = ends.base or 0
     for index, span in enumerate(spans):
         if span is None:
             continue
@@ -44,7 +54,9 @@ def longest_chain(spans: Sequence[OffsetSpan | None], ends: ChainEnds = NO_ENDS)
             joined = _JOINT + (scores[other] if other >= 0 else 0)
             if joined >= score:
                 score, place = joined, other
-        scores[index], before[index] = score + _BATCH, place
+        room = _ROOM if ends.needs_room and span[0] >= lowest else 0
+        scores[index], before[index] = score + _BATCH + room, place
+        lowest += span[1] + 1 - span[0]
         if index + 1 == len(spans) and span[1] + 1 in ends.ends:
             scores[index] += _JOINT
         best.add(span[1], score=scores[index], place=index)

@@ -72,6 +72,11 @@ class SalvagedBatch(NamedTuple):
         return self.offset + self.header.last_offset - self.header.base_offset
 
     @property
+    def span(self) -> tuple[int, int]:
+        """The first and the last offset."""
+        return self.offset, self.last_offset
+
+    @property
     def next_offset(self) -> int:
         return self.last_offset + 1
 

@@ -344,3 +344,24 @@ def test_batch_in_a_damaged_old_message_is_doubtful_although_it_joins_its_end() 
     chain = chained(damaged + old_message(3), FileBounds(1, 4))
 
     assert [each.is_doubtful for each in chain.batches] == [True, False]
+
+
+def test_batch_without_room_in_its_place_may_have_had_its_own_offsets() -> None:
+    chain = chained(log(12, 0, 4), FileBounds(0, 20, cleaned_to=20))
+
+    assert offsets(chain) == [(0, 3), (4, 7)]
+    assert [(first, end) for first, end, _ in chain.damages] == [(0, 16)]
+
+
+def test_old_message_without_room_for_the_one_before_it_is_left_out() -> None:
+    data = b""
+    for offset, count in ((9, 5), (0, 2)):
+        builder = LegacyBuilder(1, base_offset=offset, codec=Codec.GZIP)
+        for _ in range(count):
+            builder.append(b"key", b"value", timestamp=5)
+        data += bytes(builder.build())
+
+    chain = chained(data, FileBounds(0, 18, cleaned_to=18))
+
+    assert offsets(chain) == [(9, 13)]
+    assert [(first, end) for first, end, _ in chain.damages] == [(14, 18)]
