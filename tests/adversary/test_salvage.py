@@ -45,6 +45,7 @@ RANDOM_ONCE_WRONG: Final = (
         141541,
         143998,
         105367,
+        87751,
     ),
 )
 #: The same with chosen kinds of damage, and those.

@@ -383,7 +383,8 @@ def _transaction_ends(
         for run in merged.runs
         if run.only is not None and run.only.trust < Trust.REBUILT
     )
-    lost = LostRanges([*free, *taken], cleaned_to=max(cleaned_to, merged.runs[0].first))
+    start = max(cleaned_to, merged.runs[0].first)
+    lost = LostRanges([*free, *taken], cleaned_to=start, commits=missing.commits)
     if not list(events) or (lost.first is None and not missing.gaps):
         return TransactionEnds([], [], {}), events
     if lost.first is None:

@@ -3,9 +3,10 @@
     .txnindex   each aborted transaction: producer, first offset, offset of its marker
     .snapshot   at its offset, the first offset of each producer's open transaction
 
-A snapshot has a checksum. An index has none, so it counts only if neither the log nor a snapshot
-contradicts one of its entries. It may have lost entries at its end: it proves that a range has no
-other abort marker only if it has an entry behind the range whose marker is in the log.
+A snapshot has a checksum. An index has none, so it counts only if neither the log, nor a damaged
+commit marker, nor a snapshot contradicts one of its entries. It may have lost entries at its end:
+it proves that a range has no other abort marker only if it has an entry behind the range whose
+marker is in the log.
 """
 
 from bisect import bisect_left, bisect_right
@@ -40,11 +41,31 @@ class LostRange(NamedTuple):
     is_free: bool = True
 
 
-class LostRanges:
-    """The lost ranges of a log, in order; below `cleaned_to` records may be missing too."""
+class LostCommit(NamedTuple):
+    """A commit marker of a damaged batch, and the offsets at which it may have been."""
 
-    def __init__(self, ranges: Iterable[LostRange], *, cleaned_to: int = 0) -> None:
+    producer_id: int
+    first: int
+    last: int
+
+
+class LostRanges:
+    """The lost ranges of a log, in order; below `cleaned_to` records may be missing too.
+
+    `commits` are markers that were in the lost ranges.
+    """
+
+    def __init__(
+        self,
+        ranges: Iterable[LostRange],
+        *,
+        cleaned_to: int = 0,
+        commits: Iterable[LostCommit] = (),
+    ) -> None:
         self._cleaned_to = cleaned_to
+        self._commits: dict[int, list[LostCommit]] = {}
+        for each in commits:
+            self._commits.setdefault(each.producer_id, []).append(each)
         self._ranges = sorted(ranges)
         self._lasts = [each.last for each in self._ranges]
 
@@ -67,6 +88,11 @@ class LostRanges:
     def has(self, offset: int) -> bool:
         """Return whether an offset is lost."""
         return bool(self.between(offset, offset + 1))
+
+    def may_have_commit(self, producer_id: int, offset: int) -> bool:
+        """Return whether a lost offset may be that of a producer's commit marker."""
+        commits = self._commits.get(producer_id, [])
+        return any(each.first <= offset <= each.last for each in commits)
 
     def is_free(self, offset: int) -> bool:
         """Return whether a marker can be written to a lost offset."""
@@ -235,6 +261,8 @@ def _compared(index: _IndexFile, events: ProducerEvents, lost: LostRanges) -> Co
             raise ValueError(f"the log has another marker before offset {last}")
         if not ends and not lost.has(last):
             raise ValueError(f"the log has no abort marker at offset {last}")
+        if not ends and lost.may_have_commit(entry.producer_id, last):
+            raise ValueError(f"the damaged marker at offset {last} is that of a commit")
         if _is_open_before(entry, events, lost):
             raise ValueError(f"the transaction of offset {entry.first_offset} began before it")
         if ends and not ends[-1].is_doubtful:

@@ -95,3 +95,29 @@ def test_place_of_a_rebuilt_marker_is_lost_unless_it_is_certain() -> None:
     ]
 
     assert [each[:2] for each in missing.reported(markers)] == [(3, 4), (6, 9)]
+
+
+def test_index_with_an_abort_of_a_damaged_commit_marker_is_not_used() -> None:
+    """The offset of the marker is damaged too, so any lost offset may be its own."""
+    data = transactional(0, 4) + b"\1" * 26 + marker(4)[26:]
+    indexed = log_of(data, i0=entries((7, 0, 4)))
+
+    report = salvage(ports(indexed), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.doubtful] == [(0, 3)]
+    assert [each.why for each in report.mended] == []
+    assert "is that of a commit" in report.notes[0]
+
+
+def test_index_with_an_abort_behind_a_damaged_commit_marker_is_used() -> None:
+    """The header of the commit is whole, so it has its own offset."""
+    data = transactional(0, 4) + harmed(marker(4), 20, 30) + b"\1" * 150 + batch(7)
+
+    notes = [
+        salvage(ports(log_of(data, i0=entries((7, 5, last)))), SOURCE, out="/out").notes
+        for last in (5, 6)
+    ]
+    wrong = salvage(ports(log_of(data, i0=entries((7, 0, 4)))), SOURCE, out="/out").notes
+
+    assert [any("is that of a commit" in each for each in found) for found in notes] == [False] * 2
+    assert "is that of a commit" in wrong[0]

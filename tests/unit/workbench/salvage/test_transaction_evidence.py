@@ -6,6 +6,7 @@ from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
 from cordwood.workbench.salvage.batch_run import TransactionEvent
 from cordwood.workbench.salvage.transaction_evidence import (
+    LostCommit,
     LostRange,
     LostRanges,
     ProducerEvents,
@@ -95,6 +96,21 @@ def test_index_that_a_snapshot_contradicts_proves_nothing(
     found = read_evidence(directory(contents), SOURCE, events=events, lost=LOST, notes=[])
 
     assert found.covers(LostRange(3, 4)) is is_right
+
+
+@pytest.mark.parametrize(
+    ("commit", "is_right"), (((7, 2, 4), False), ((7, 3, 4), True), ((8, 2, 4), True))
+)
+def test_index_that_a_damaged_commit_contradicts_proves_nothing(
+    commit: tuple[int, int, int], is_right: object
+) -> None:
+    lost = LostRanges([LostRange(2, 4)], commits=[LostCommit(*commit)])
+    contents = {f"{ZERO}.log": batch(0), f"{ZERO}.txnindex": entries((7, 0, 2), (7, 5, 7))}
+    events = ProducerEvents((DATA, LATER, ABORT))
+
+    found = read_evidence(directory(contents), SOURCE, events=events, lost=lost, notes=[])
+
+    assert (found.aborted_with(7, 1) is not None) is is_right
 
 
 def test_snapshot_has_the_open_transactions() -> None:
