@@ -8,11 +8,17 @@ The oracle knows each record, its transaction's state and where it must end up:
     kept                has the content and the state of the source, or is doubtful
     not kept            is reported as lost; nothing that is kept is
 
-Two cases cannot be decided, and are accepted. `has_other_history`: no checksum covers the offset of
-an old message, and a cleaner leaves gaps of any size. The new offset may fit between the
-neighbours, while no index has the old one. Then the directory is, byte by byte, that of a log in
-which the message was written at the new offset. No reader can find out which of both logs it was.
-So it is if all files are gone that a log without its last segments does not have (`has_ended`).
+Three cases cannot be decided, and are accepted:
+
+`has_other_history`: no checksum covers the offset of an old message, and a cleaner leaves gaps of
+any size. The new offset may fit between the neighbours, while no index has the old one. Then the
+directory is, byte by byte, that of a log in which the message was written at the new offset. No
+reader can find out which of both logs it was.
+
+`has_ended`: all files are gone that a log without its last segments does not have.
+
+`has_aborted`: a commit marker is zeroed, and the index has a false entry for it. An abort would
+have the same entry, and leaves the same zeros.
 """
 
 from collections.abc import Iterable
@@ -157,7 +163,13 @@ def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[st
         if got is not None and not is_same and offset not in doubtful:
             yield f"{offset} is changed without a report: {got}"
         is_visible = offset >= log.start and offset not in doubtful
-        if is_same and got is not None and got.state != record.state and is_visible:
+        if (
+            is_same
+            and got is not None
+            and got.state != record.state
+            and is_visible
+            and not (got.state == "aborted" and has_aborted(damage, record.batch))
+        ):
             yield f"{offset} was {record.state} and is {got.state}"
         if not is_same and _is_whole(damage, record.batch):
             yield f"{offset} is whole, and the sizes lead to it, but it is {got}"
@@ -237,6 +249,37 @@ def has_ended(damage: DamagedLog, file: str) -> bool:
         return False
     files = lay_out(plan, segments).files
     return all(name in files and files[name] == log.files[name] for name in damage.files)
+
+
+def has_aborted(damage: DamagedLog, number: int) -> bool:
+    """Return whether a log that has aborted a batch, and lost the marker, has the same bytes.
+
+    The marker of the batch is a commit, and zeros now. The index has the entry of an abort there.
+    """
+    log = damage.source
+    planned = [each for segment in log.segments for each in segment.batches]
+    ends = (at for at, each in enumerate(planned) if planned[number] in each.ends)
+    at = next(ends, None)
+    if at is None or planned[at].kind != "commit":
+        return False
+    marker = log.batches[at]
+    span, zeros = slice(marker.position, marker.end), bytes(marker.size)
+    if damage.files.get(marker.file, b"")[span] != zeros:
+        return False
+    abort = replace(planned[at], kind="abort", state="aborted")
+    plan = [abort if each is planned[at] else each for each in log.plan]
+    segments = [
+        each._replace(batches=[abort if one is planned[at] else one for one in each.batches])
+        for each in log.segments
+    ]
+    index = marker.file.replace(".log", ".txnindex")
+    same = {**log.files, index: damage.files.get(index, b"")}
+    files = lay_out(plan, segments).files
+    for each in (same, files):
+        data = bytearray(each[marker.file])
+        data[span] = zeros
+        each[marker.file] = bytes(data)
+    return files == same
 
 
 def _room(log: RandomLog, number: int) -> tuple[int, int]:

@@ -46,6 +46,7 @@ RANDOM_ONCE_WRONG: Final = (
         143998,
         105367,
         87751,
+        119858,
     ),
 )
 #: The same with chosen kinds of damage, and those.

@@ -1,10 +1,16 @@
 """The cases that the oracle of salvage accepts because the bytes do not decide them."""
 
+import struct
 from dataclasses import replace
+
+import pytest
 
 from tests.adversary.damages import DamagedLog, damaged
 from tests.adversary.random_logs import fill, random_log
-from tests.adversary.salvage_oracle import has_ended, has_other_history, violations
+from tests.adversary.salvage_oracle import has_aborted, has_ended, has_other_history, violations
+
+#: A log whose batch at 11 is committed by the only batch of its last segment, at 15.
+COMMITTED, ELEVEN, INDEX = 119_858, 3, f"{15:020}.txnindex"
 
 #: A log with cleaned messages of v1 at the offsets 3, 4 and 7 and a batch at 30; it ends at 51.
 SEED, SEVEN = 2123, 2
@@ -83,3 +89,45 @@ def test_log_with_a_trace_of_its_last_segment_has_not_ended_before_it() -> None:
     damage = shortened()
     damage.beside = dict(damage.source.beside)
     assert not has_ended(damage, f"{42:020}.log")
+
+
+def indexed(*entry: int, zeros: int = 78) -> DamagedLog:
+    """Return a log whose last marker begins with zeros, and has an entry of an abort."""
+    log = random_log(COMMITTED)
+    damage = DamagedLog(log, dict(log.files), dict(log.beside))
+    damage.overwrite(f"{15:020}.log", 0, bytes(zeros))
+    damage.files[INDEX] = struct.pack(">hqqqq", 0, *entry)
+    return damage
+
+
+def test_zeroed_marker_with_the_entry_of_an_abort_may_have_been_one() -> None:
+    damage = indexed(200, 11, 15, 16)
+
+    assert [has_aborted(damage, at) for at in range(len(damage.source.batches))] == [
+        at == ELEVEN for at in range(len(damage.source.batches))
+    ]
+    assert violations(damage.source, damage) == []
+
+
+@pytest.mark.parametrize(
+    "entry", ((201, 11, 15, 16), (200, 10, 15, 16), (200, 11, 14, 16), (200, 11, 15, 11))
+)
+def test_zeroed_marker_with_another_entry_was_no_abort(entry: tuple[int, ...]) -> None:
+    assert not has_aborted(indexed(*entry), ELEVEN)
+
+
+def test_marker_of_which_a_byte_is_left_was_no_abort() -> None:
+    """The last bytes of a marker are zeros in any case, but for its key."""
+    whole = random_log(COMMITTED).files[f"{15:020}.log"]
+    last = max(at for at, byte in enumerate(whole) if byte)
+
+    assert has_aborted(indexed(200, 11, 15, 16, zeros=last + 1), ELEVEN)
+    assert not has_aborted(indexed(200, 11, 15, 16, zeros=last), ELEVEN)
+    assert not has_aborted(indexed(200, 11, 15, 16, zeros=0), ELEVEN)
+
+
+def test_zeroed_marker_without_an_entry_was_no_abort() -> None:
+    damage = indexed(200, 11, 15, 16)
+    del damage.files[INDEX]
+
+    assert not has_aborted(damage, ELEVEN)
