@@ -47,6 +47,7 @@ RANDOM_ONCE_WRONG: Final = (
         105367,
         87751,
         119858,
+        111169,
     ),
 )
 #: The same with chosen kinds of damage, and those.

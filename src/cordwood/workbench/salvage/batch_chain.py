@@ -26,6 +26,7 @@ from cordwood.workbench.salvage.batch_offsets import (
     are_joined,
     place_batches,
 )
+from cordwood.workbench.salvage.batch_run import cleaned_end
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, WholeBatch
 from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.salvaged_batch import (
@@ -67,6 +68,7 @@ def build_chain(
         batch = batch_of(file, piece, window=window, trust=trust)
         if batch is not None:
             found.append(batch)
+    _doubt_behind_gap(found, damages, bounds)
     found = _confirm(found, damages, bounds)
     ranges: dict[int, list[DamagedRange]] = {}
     for index, damage in damages:
@@ -176,6 +178,47 @@ def _salvage_wrapper(
         mended=bytes(mended),
         repairs=(*piece.repairs, repair),
     )
+
+
+def _doubt_behind_gap(
+    found: list[SalvagedBatch], damages: list[tuple[int, DamagedRange]], bounds: FileBounds
+) -> None:
+    """Doubt batches to which the size of a damaged one leads, behind a gap without a cleaner.
+
+    Bytes may be missing there, and the size may end in a value of a later batch. Such a place is
+    one that a search has found.
+    """
+    cleaned_to = max(bounds.cleaned_to, cleaned_end(found))
+    for place, (index, damage) in enumerate(damages):
+        if damage.was_searched:
+            return
+        start = index + (damage.rebuilt is not None)
+        end = _known_end(found[max(0, index - 1) : index], damage, bounds)
+        behind = found[start : start + 2]
+        if end is None or len(behind) < 2 or behind[0].offset <= max(end, cleaned_to):
+            continue
+        if behind[0].next_offset == behind[1].offset:
+            damages[place] = index, damage._replace(was_searched=True)
+            found[start:] = [
+                each if each.trust is Trust.REBUILT else each._replace(trust=Trust.FOUND)
+                for each in found[start:]
+            ]
+            return
+
+
+def _known_end(
+    befores: Sequence[SalvagedBatch], damage: DamagedRange, bounds: FileBounds
+) -> int | None:
+    """Return the offset behind a damaged v2 batch whose header joins the batch before it.
+
+    The header has as many records as offsets, so that damage of one of both fields would show.
+    """
+    header = damage.header
+    start = befores[-1].next_offset if befores else bounds.base
+    if header is None or header.magic != MAGIC or header.base_offset != start:
+        return None
+    is_dense = header.record_count == header.next_offset - header.base_offset
+    return header.next_offset if is_dense else None
 
 
 def _are_consecutive(batches: Sequence[SalvagedBatch]) -> bool:

@@ -365,3 +365,29 @@ def test_old_message_without_room_for_the_one_before_it_is_left_out() -> None:
 
     assert offsets(chain) == [(9, 13)]
     assert [(first, end) for first, end, _ in chain.damages] == [(14, 18)]
+
+
+@pytest.mark.parametrize(
+    ("first", "cleaned_to", "trust"),
+    ((6, 0, Trust.FOUND), (7, 6, Trust.FOUND), (7, 7, Trust.LED), (5, 0, Trust.LED)),
+)
+def test_batches_to_which_a_damaged_size_leads_behind_a_gap_are_doubtful(
+    first: int, cleaned_to: int, trust: Trust
+) -> None:
+    """Bytes are missing in the damaged batch, so its size may end in the value of a later one."""
+    damaged = harmed(batch(4, count=1, codec=Codec.GZIP), 70, 80)
+    data = batch(0) + damaged + batch(first, count=2) + batch(first + 2) + bytes(70) + batch(16)
+
+    chain = chained(data, FileBounds(0, 20, cleaned_to=cleaned_to))
+
+    assert offsets(chain) == [(0, 3), (first, first + 1), (first + 2, first + 5), (16, 19)]
+    assert [each.trust for each in chain.batches][1:3] == [trust] * 2
+    assert not chain.batches[-1].is_doubtful
+
+
+def test_batches_behind_a_gap_are_certain_if_they_lead_to_the_next_file() -> None:
+    damaged = harmed(batch(4, count=1, codec=Codec.GZIP), 70, 80)
+
+    chain = chained(batch(0) + damaged + batch(6, count=2) + batch(8), FileBounds(0, 12))
+
+    assert [each.trust for each in chain.batches] == [Trust.LED, *[Trust.CONFIRMED] * 2]
