@@ -38,5 +38,5 @@ def test_cleaners_are_measured_when_small() -> None:
 
     measured = list(compaction.figures(size, rounds=1, codecs=(Codec.NONE,)))
 
-    assert len({figure.name for figure in measured}) == len(measured) == 8
+    assert len({figure.name for figure in measured}) == len(measured) == 10
     assert all(figure.value > 0 for figure in measured)

@@ -7,6 +7,7 @@ same scenes with Apache Kafka.
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from itertools import chain, repeat
 from typing import Final, TypeVar
 
 import pytest
@@ -17,7 +18,6 @@ from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.coordinator_call import CoordinatorAttempt, CoordinatorKey
 from cordwood.client.producer.partition_queue import ProducerIdentity
 from cordwood.client.producer.transactional_requests import CoordinatorRequests
-from cordwood.core.errors import KafkaError
 from cordwood.core.types import TopicPartition
 from cordwood.testing.kafka_fixture import Kafka
 from tests.hostile_groups import Site, consume_in_group, fill, transact
@@ -87,14 +87,20 @@ def test_committed_transaction_is_read_once(site: Site, report: AddLine) -> None
 COMMIT, END = GroupOffsets.commit, CoordinatorRequests.end
 
 
-async def commit_without_its_answer(
-    self: GroupOffsets, offsets: Mapping[TopicPartition, GroupOffset], *, timeout_ms: float | None
-) -> None:
-    """Take a commit that has failed for done."""
-    try:
-        await COMMIT(self, offsets, timeout_ms=timeout_ms)
-    except KafkaError:
-        return
+def commit_without_an_answer() -> Callable[..., Coroutine[object, object, None]]:
+    """Return a commit that takes requests for done which are lost: every second one at first."""
+    is_lost = chain((False, True) * 10, repeat(False))
+
+    async def commit(
+        self: GroupOffsets,
+        offsets: Mapping[TopicPartition, GroupOffset],
+        *,
+        timeout_ms: float | None,
+    ) -> None:
+        if not next(is_lost):
+            await COMMIT(self, offsets, timeout_ms=timeout_ms)
+
+    return commit
 
 
 async def end_without_the_epoch_of_a_retry(
@@ -120,8 +126,8 @@ async def end_without_the_epoch_of_a_retry(
 
 
 @CLASSIC
-def test_commit_without_its_answer_is_found(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GroupOffsets, "commit", commit_without_its_answer)
+def test_commit_without_an_answer_is_found(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(GroupOffsets, "commit", commit_without_an_answer())
 
     found = run(consume_in_group(site, seed=1))
 

@@ -26,6 +26,7 @@ from threading import Event
 from typing import Final, NamedTuple
 
 from cordwood.client.blocking import Admin, Consumer
+from cordwood.core.types import TopicPartition
 from cordwood.spark.sink.exactly_once.intent_record import join_record
 from cordwood.spark.sink.exactly_once.sink_identity import query_id_of
 from cordwood.spark.sink.exactly_once.sink_names import SinkNames
@@ -396,22 +397,26 @@ def _lose_transactions(case: Case, target: Target) -> None:
 
 
 def sighted(target: Target, topic: str) -> Sighting:
-    """Return the rows of a topic."""
+    """Return the rows of a topic, once it has the markers of all transactions.
+
+    A commit is answered before its markers are written, so its rows can be invisible for a moment.
+    """
+    partitions = [(topic, number) for number in range(PARTITIONS)]
+    with Consumer[bytes, bytes](target.address, isolation_level="read_uncommitted") as consumer:
+        ends = consumer.end_offsets(partitions)
     visible, written = (
-        _rows(target, topic, each) for each in ("read_committed", "read_uncommitted")
+        _rows(target, ends, each) for each in ("read_committed", "read_uncommitted")
     )
     return Sighting(len(visible), len(set(visible)), len(written))
 
 
-def _rows(target: Target, topic: str, isolation: str) -> list[bytes | None]:
-    partitions = [(topic, number) for number in range(PARTITIONS)]
+def _rows(target: Target, ends: Mapping[TopicPartition, int], isolation: str) -> list[bytes | None]:
     with Consumer[bytes, bytes](target.address, isolation_level=isolation) as consumer:
-        consumer.assign(partitions)
-        consumer.seek_to_beginning(*partitions)
-        ends = consumer.end_offsets(partitions)
+        consumer.assign(ends)
+        consumer.seek_to_beginning(*ends)
         found: list[bytes | None] = []
         for _ in range(200):
             if all(consumer.position(each) >= end for each, end in ends.items()):
                 return found
             found += [record.value for record in consumer.poll(100)]
-    raise AssertionError(f"{topic}: {len(found)} rows, and readers wait for an open transaction")
+    raise AssertionError(f"{ends}: {len(found)} rows, and readers wait for an open transaction")
