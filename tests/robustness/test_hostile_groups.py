@@ -88,8 +88,8 @@ COMMIT, END = GroupOffsets.commit, CoordinatorRequests.end
 
 
 def commit_without_an_answer() -> Callable[..., Coroutine[object, object, None]]:
-    """Return a commit that takes requests for done which are lost: every second one at first."""
-    is_lost = chain((False, True) * 10, repeat(False))
+    """Return a commit that takes 30 requests in a row for done, all of which are lost."""
+    sent = chain([1] * 10, [0] * 30, repeat(1))
 
     async def commit(
         self: GroupOffsets,
@@ -97,7 +97,7 @@ def commit_without_an_answer() -> Callable[..., Coroutine[object, object, None]]
         *,
         timeout_ms: float | None,
     ) -> None:
-        if not next(is_lost):
+        if next(sent):
             await COMMIT(self, offsets, timeout_ms=timeout_ms)
 
     return commit
