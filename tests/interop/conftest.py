@@ -15,6 +15,7 @@ from tests.interop.kafka_harness.clients import Origins
 from tests.interop.kafka_harness.conformance import Conformance
 from tests.interop.kafka_harness.installed import kafka_jars, peer
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.opened_logs import OpenedLogs
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
 
@@ -49,6 +50,13 @@ def librdkafka() -> None:
 def kafka43_jars() -> Jars:
     """Kafka 4.3.0 from Maven, with our program compiled against it."""
     return kafka_jars("kafka-4.3.0")
+
+
+@pytest.fixture(scope="module")
+def opened_logs(kafka43_jars: Jars) -> Iterator[OpenedLogs]:
+    """Kafka 4.3.0's `UnifiedLog` over directories."""
+    with OpenedLogs(kafka43_jars) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

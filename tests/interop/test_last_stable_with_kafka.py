@@ -4,7 +4,6 @@ Kafka removes the snapshots at or below the log start when it opens a log. Its o
 below a log start that is inside of a batch; consumers get the log start then.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from cordwood.storage.reader.partition_reader import PartitionCheckpoints
 from cordwood.storage.reader.transaction_reader import TransactionReader
 from tests.damage.kinds import DamagedLog
 from tests.damage.outcomes import written
-from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.opened_logs import OpenedLogs
 from tests.unit.storage.log_samples import DIRECTORY, NOW, LogHarness
 from tests.unit.storage.reader import test_transaction_reader as sample
@@ -24,17 +22,10 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 LOG_END = 18
 
 
-@pytest.fixture(scope="module")
-def kafka(kafka43_jars: Jars) -> Iterator[OpenedLogs]:
-    """The Java process."""
-    with OpenedLogs(kafka43_jars) as opened:
-        yield opened
-
-
 def test_last_stable_offset_of_each_log_start_is_that_of_kafka(
-    kafka: OpenedLogs, tmp_path: Path
+    opened_logs: OpenedLogs, tmp_path: Path
 ) -> None:
-    found = [_offsets(kafka, tmp_path / str(start), start) for start in range(LOG_END + 1)]
+    found = [_offsets(opened_logs, tmp_path / str(start), start) for start in range(LOG_END + 1)]
 
     expected = (*([10] * 11), 11, 12, *([LOG_END] * 6))
     assert found == [(each, each, each) for each in expected]

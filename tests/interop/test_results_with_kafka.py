@@ -6,7 +6,6 @@ reader has. `log_readings` has the exceptions. 50 logs, and 2,000 with CORDWOOD_
 """
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
 from typing import Final
@@ -19,7 +18,6 @@ from tests.adversary.damages import DAMAGES
 from tests.adversary.planned_batch import START_MS
 from tests.adversary.random_logs import FEATURES, NAME
 from tests.adversary.tool_results import FORMATS, SIDE_DAMAGES, ToolResult, ToolRuns, format_words
-from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.log_readings import (
     changes,
     differences,
@@ -38,22 +36,15 @@ MOST_TIMES: Final = 16
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(20_000 if SOAK else 600)]
 
 
-@pytest.fixture(scope="module")
-def kafka(kafka43_jars: Jars) -> Iterator[OpenedLogs]:
-    """The Java process."""
-    with OpenedLogs(kafka43_jars) as opened:
-        yield opened
-
-
 def test_kafka_reads_what_the_tools_leave_as_our_reader_does(
-    kafka: OpenedLogs, tmp_path: Path
+    opened_logs: OpenedLogs, tmp_path: Path
 ) -> None:
     runs = ToolRuns()
     found = [
         f"log {seed}, {', '.join(result.words)}: {each}"
         for seed in range(LOGS)
         for result in runs.of(seed)
-        for each in compared(kafka, result, tmp_path / "logs")
+        for each in compared(opened_logs, result, tmp_path / "logs")
     ]
 
     wanted = {
@@ -71,7 +62,7 @@ def test_kafka_reads_what_the_tools_leave_as_our_reader_does(
 
 
 def test_comparison_finds_a_transaction_index_that_is_gone(
-    kafka: OpenedLogs, tmp_path: Path
+    opened_logs: OpenedLogs, tmp_path: Path
 ) -> None:
     """Our reader takes the aborted transactions of such a segment from the log, Kafka has none."""
     runs = ToolRuns()
@@ -80,7 +71,7 @@ def test_comparison_finds_a_transaction_index_that_is_gone(
 
     result.files.remove(f"{directory_of(result.path)}/{_aborted_segments(result)[0]}")
 
-    found = compared(kafka, result, tmp_path / "logs")
+    found = compared(opened_logs, result, tmp_path / "logs")
     assert any(each.startswith("committed: ") for each in found), found
 
 

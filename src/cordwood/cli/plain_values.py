@@ -43,7 +43,7 @@ def convert_plain_values(command: Command, parent: typer.Context | None = None) 
 
 def typers_conversion(param: Parameter) -> ValueConversion:
     """Return typer's own conversion, which imports pydantic."""
-    from typer._coercion import build_runtime_param  # noqa: PLC0415  # as above
+    from typer._coercion import build_runtime_param  # noqa: PLC0415  # it imports pydantic
 
     conversion: ValueConversion = build_runtime_param(param.type_descriptor)
     return conversion
