@@ -8,6 +8,8 @@ from typing import Final
 
 import pytest
 
+import cordwood
+from cordwood.client.consumer.offset_fetcher import LATEST
 from tests.interop.kafka_harness.brokers import kraft_broker
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
@@ -40,6 +42,15 @@ class Cluster:
 
     def make(self, topic: str, *arguments: str) -> None:
         self.do("topics", "create", "--topic", topic, *arguments)
+
+    def await_leaders(self, topic: str, *, partitions: int) -> None:
+        """Wait until the broker leads all partitions.
+
+        Kafka tells clients of a new topic before it leads each partition, and drops records
+        with acks 0 meanwhile.
+        """
+        with cordwood.Admin(self.bootstrap) as admin:
+            admin.list_offsets({(topic, at): LATEST for at in range(partitions)})
 
 
 @pytest.fixture(scope="module", params=("kafka", "cordwood"))
@@ -203,6 +214,8 @@ def test_records_round_trip(cluster: Cluster, codec: str) -> None:
 @pytest.mark.parametrize("acks", ("0", "1", "all"))
 def test_keys_and_values_round_trip_under_each_acks_setting(cluster: Cluster, acks: str) -> None:
     cluster.make(f"acks-{acks}", "--partitions=3")
+
+    cluster.await_leaders(f"acks-{acks}", partitions=3)
 
     pairs = ("--key-separator=:", "--null-marker=NULL")
     cluster.do("produce", f"acks-{acks}", *pairs, "--acks", acks, stdin=b"a:1\nb:NULL\nNULL:3\n")
