@@ -46,7 +46,7 @@ class Cluster:
     def await_leaders(self, topic: str, *, partitions: int) -> None:
         """Wait until the broker leads all partitions.
 
-        Kafka tells clients of a new topic before it leads each partition, and drops records
+        Metadata of Kafka list a new topic before it leads each partition: it drops records
         with acks 0 meanwhile.
         """
         with cordwood.Admin(self.bootstrap) as admin:

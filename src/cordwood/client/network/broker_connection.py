@@ -58,7 +58,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._waiting: deque[_PendingResponse] = deque()
         self._failure: KafkaError | None = None
-        self._writable: asyncio.Future[None] | None = None
+        self._written: asyncio.Future[None] | None = None
 
     @property
     def is_usable(self) -> bool:
@@ -120,10 +120,15 @@ class BrokerConnection(asyncio.BufferedProtocol):
         return self._decode_response(request_sent, response, kind)
 
     async def send_without_response(self, request: Request) -> None:
-        """Send a request that gets no response, once the write buffer has room."""
-        while self._writable is not None:
-            await asyncio.shield(self._writable)
+        """Send a request that gets no response, and wait until the kernel has all of it.
+
+        A closed connection drops what is still in its write buffer.
+        """
         self.send_last(request)
+        while self._written is not None:
+            await asyncio.shield(self._written)
+        if self._failure is not None:
+            raise self._failure
 
     def send_last(self, request: Request) -> None:
         """Send a request now whose response is not read, before the connection is closed."""
@@ -140,6 +145,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=0)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop passes it
         self._is_received_in_place = self._reader.missing >= RECEIVED_BYTES
@@ -162,12 +168,12 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self._fail(NetworkError(f"broker {self.address} closed the connection{why}"))
 
     def pause_writing(self) -> None:
-        self._writable = asyncio.get_running_loop().create_future()
+        self._written = asyncio.get_running_loop().create_future()
 
     def resume_writing(self) -> None:
-        room, self._writable = self._writable, None
-        if room is not None and not room.done():
-            room.set_result(None)
+        written, self._written = self._written, None
+        if written is not None and not written.done():
+            written.set_result(None)
 
     # Requests and responses.
 

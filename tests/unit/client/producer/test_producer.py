@@ -128,6 +128,21 @@ def test_acks_0_report_no_offset() -> None:
     run(scene())
 
 
+def test_close_with_acks_0_loses_no_record() -> None:
+    large = bytes(32 << 20)  # more than the socket buffers of both ends
+
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            free = Producer(
+                fake.address, acks="0", enable_idempotence=False, max_request_size=64 << 20
+            )
+            async with free as producer:
+                await producer.send("t", large)
+        assert record(fake).value == large
+
+    run(scene())
+
+
 def test_error_for_an_unknown_partition_names_the_range() -> None:
     async def scene() -> None:
         async with broker(t=2) as fake, Producer(fake.address) as producer:
