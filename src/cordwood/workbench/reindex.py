@@ -1,7 +1,8 @@
 """Offline rebuild of the indexes and producer snapshots of a partition from its log.
 
-    check    every batch of every segment is whole, and its offsets ascend within the segment; any
-             damage stops the rebuild, since a new index would hide it
+    check    every batch of every segment is whole, and its offsets ascend within the segment; no
+             snapshot has ended a transaction whose end the log lacks; any damage stops the rebuild,
+             since new indexes and snapshots would hide it
     write    offset, time and transaction index of each segment, and a snapshot at its end; leader
              epochs only if their file is damaged or missing
     keep     the snapshot at the first segment's base: only it has the producers of deleted segments
@@ -65,9 +66,10 @@ from cordwood.storage.segment.segment_files import SegmentPath
 from cordwood.storage.segment.transaction_index import AbortedTxn
 from cordwood.workbench.exclusive_log import lock_directory
 from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
-from cordwood.workbench.salvage.batch_scan import DamagedRange, scan_file
+from cordwood.workbench.salvage.batch_scan import DamagedRange, WholeBatch, scan_file
 from cordwood.workbench.verify.findings import offsets_text
 from cordwood.workbench.verify.log_end_witnesses import find_lost_tail, lost_tail_end
+from cordwood.workbench.verify.open_transactions import OpenTransactions
 
 _FILES_OPEN = 8
 _INDEXES = (names.INDEX, names.TIME_INDEX, names.TXN_INDEX)
@@ -159,6 +161,7 @@ class _LogSurvey:
         self.warnings: list[str] = []
         self._files = files
         self._path = path
+        self._open = OpenTransactions()
 
     def read(self, bases: Sequence[int], on_bytes: OnBytes) -> None:
         """Read the headers of all segments; raise CorruptMessageError if one is damaged."""
@@ -167,6 +170,7 @@ class _LogSurvey:
         for gap in find_gaps(self._headers(bases, on_bytes), start=start, cleaned_to=cleaned_to):
             if not gap.is_compacted and gap.end_offset > start:
                 self.lost.append(LostOffsets(max(gap.first_offset, start), gap.end_offset))
+        self._check_ended(self.log_end)
         self._add_lost_tail(max(start, self.log_end))
 
     def _add_lost_tail(self, log_end: int) -> None:
@@ -184,13 +188,48 @@ class _LogSurvey:
     def _headers(self, bases: Sequence[int], on_bytes: OnBytes) -> Iterator[BatchHeader]:
         self.log_end = bases[0]
         for base, limit in zip(bases, (*bases[1:], None), strict=True):
+            self._check_ended(base)
             name = f"{self._path}/{names.segment_name(Offset(base), names.LOG)}"
-            for header in _whole_headers(self._files, name, base, limit=limit, on_bytes=on_bytes):
+            for found in _whole_batches(self._files, name, base, limit=limit, on_bytes=on_bytes):
+                header = found.header
+                self._follow(found)
                 self.batches += 1
                 is_behind_gap = has_start_offset(header) and header.base_offset > self.log_end
                 self.is_thinned |= is_behind_gap or has_lost_records(header)
                 self.log_end = header.next_offset
                 yield header
+
+    def _follow(self, found: WholeBatch) -> None:
+        """Begin or end the transaction of a batch."""
+        header, producer_id = found.header, found.header.producer_id
+        if header.is_control:
+            self._open.end(producer_id)
+        elif header.is_transactional:
+            self._open.add(
+                producer_id, first_offset=header.base_offset, last_offset=header.last_offset
+            )
+
+    def _check_ended(self, offset: int) -> None:
+        """Raise DamagedFileError if a snapshot has ended a transaction that is open in the log.
+
+        A cleaner removes no marker before the data of its transaction, so the marker is lost. New
+        snapshots would keep the transaction open, and read_committed readers would stop there.
+        """
+        path = f"{self._path}/{names.segment_name(Offset(offset), names.SNAPSHOT)}"
+        try:
+            states = decode_snapshot(read_whole(self._files, path), path=path)
+        except (FileNotFoundError, DamagedFileError):
+            return
+        opened = {each.producer_id for each in states if each.has_transaction}
+        for producer_id, first_offset in self._open.first_offsets():
+            if producer_id not in opened:
+                raise DamagedFileError(
+                    f"the transaction of producer {producer_id} from offset {first_offset} on has "
+                    "ended, and its marker is not in the log",
+                    path=path,
+                    remedy="restore the log from a replica, or use cordwood log salvage; nothing "
+                    "was changed",
+                )
 
     def _checkpoint(self, name: str) -> int:
         """Return the partition's offset in a checkpoint; a damaged file counts as an empty one."""
@@ -304,10 +343,10 @@ def _is_unfinished(name: names.SegmentName) -> bool:
     return is_cleaned_log or name.suffix == names.SWAP
 
 
-def _whole_headers(
+def _whole_batches(
     files: Files, name: str, base: int, *, limit: int | None, on_bytes: OnBytes
-) -> Iterator[BatchHeader]:
-    """Yield the headers of a segment; raise CorruptMessageError if it is damaged."""
+) -> Iterator[WholeBatch]:
+    """Yield the batches of a segment; raise CorruptMessageError if it is damaged."""
     file = files.open(name)
     try:
         end = base
@@ -324,7 +363,7 @@ def _whole_headers(
                     name, header.position, f"offset {header.last_offset} out of order"
                 )
             end = header.next_offset
-            yield header
+            yield piece
     finally:
         file.close()
 

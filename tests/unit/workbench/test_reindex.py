@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.core.binary import crc32c
-from cordwood.core.errors import CorruptMessageError, LogDirectoryError
+from cordwood.core.errors import CorruptMessageError, DamagedFileError, LogDirectoryError
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.header_scan import headers
@@ -148,6 +148,32 @@ def open_transactions(place: LogHarness) -> dict[int, list[int]]:
         ]
         for each, data in contents(place, "snapshot").items()
     }
+
+
+@pytest.mark.parametrize("snapshot", (None, encode_snapshot([])), ids=("ended", "expired"))
+def test_log_without_the_end_of_a_transaction_that_a_snapshot_has_is_rejected(
+    snapshot: bytes | None,
+) -> None:
+    """A cleaner's checkpoint explains the missing offsets, and no cleaner removes that marker."""
+    place = LogHarness()
+    log = place.open(THREES)
+    for number in range(3):
+        lead(log, produced(number, producer=(7, 0), is_transactional=True))
+    lead(log, marker(producer=(7, 0), is_commit=True), origin=AppendOrigin.COORDINATOR)
+    filled(log, 5)
+    log.close()
+    for ending in (".log", ".index", ".timeindex"):
+        place.files.remove(f"{DIRECTORY}/{name(3, ending)}")
+    put_beside(place, "cleaner-offset-checkpoint", 6)
+    if snapshot is not None:
+        put(place.files, name(6, ".snapshot"), snapshot)
+    before = contents(place)
+
+    with pytest.raises(DamagedFileError, match=r"producer 7 from offset 0 on has ended.*salvage"):
+        run(place.files)
+
+    assert contents(place) == before
+    assert open_transactions(place)[6] == []
 
 
 def test_damaged_snapshot_at_the_log_start_is_reported() -> None:

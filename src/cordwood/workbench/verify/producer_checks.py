@@ -35,6 +35,10 @@ from cordwood.workbench.verify.transaction_index_checks import (
 )
 
 _SNAPSHOT_REMEDY: Final = "remove it: producers are rebuilt from an older snapshot and the log"
+_END_REMEDY: Final = (
+    "restore the log from a replica, or run cordwood log salvage: the end of the transaction is "
+    "missing in the log"
+)
 _FIELD: Final = {name: at for at, name in enumerate(CheckedBatch._fields)}
 
 
@@ -287,13 +291,14 @@ class ProducerCheck:
         )
 
     def _add_transaction(self, path: str, producer_id: int, *, expected: str, found: int) -> None:
+        """Add the finding; a snapshot that has ended a transaction is a witness of its marker."""
         self._findings.append(
             damage(
                 path,
                 f"the open transaction of producer {producer_id} differs from the log",
-                remedy=_SNAPSHOT_REMEDY,
+                remedy=_END_REMEDY if found == NO_OFFSET else _SNAPSHOT_REMEDY,
                 expected=expected,
-                found=f"{found}",
+                found="none open" if found == NO_OFFSET else f"open since offset {found}",
             )
         )
 

@@ -90,7 +90,9 @@ def test_snapshot_without_a_producer_that_is_in_a_transaction_is_damage() -> Non
     files = healthy()
     put(files, name(17, ".snapshot"), encode_snapshot([ProducerStateEntry(77)]))
 
-    assert {cause for _, cause in damages(files)} == {OPEN.format(each) for each in (1, 2, 3)}
+    found = verified(files).findings
+    assert {each.cause for each in found} == {OPEN.format(each) for each in (1, 2, 3)}
+    assert all("run cordwood log salvage" in each.remedy for each in found)
 
 
 def test_snapshot_of_the_start_is_only_read() -> None:
