@@ -5,14 +5,15 @@
     states                  so are the producers, the outcomes of transactions and the markers; a
                             certificate of an older version does not state them, which is a note
     keys                    no key has two records below `end`, if the certificate covers all keys;
-                            aborted records and records without keys are gone
+                            aborted records and records without keys are gone. This needs a segment
+                            that begins at `end`; without one, a note states that
 
 Batches may differ: after another pass that removed nothing, or after a conversion, the records are
 the same ones. A later pass that removed records or markers has a certificate of its own.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 
@@ -42,6 +43,10 @@ _MEMORY_BYTES = 128 << 20
 _IO_BUFFER_BYTES = 4 << 20
 _ALL_KEYS = KeyScope().words
 _NO_RECORDS = RecordDigest("", 0, 0)
+_UNCUT_KEYS = (
+    "two records of one key were not looked for, because no segment begins at the end of the "
+    "certificate; compact again with --verify always"
+)
 _NO_STATES = (
     "the certificate is of an older version: it does not state producers and outcomes of "
     "transactions; compact again for one that does"
@@ -102,7 +107,7 @@ def check_certificate(
     files: Files, path: str, *, certificate: Certificate, readers: RecordReaders
 ) -> CertificateCheck:
     """Compare the partition in a directory with its certificate."""
-    digest = _NO_RECORDS
+    digest, notes = _NO_RECORDS, list[str]()
     try:
         with closing(open_all_records(files, path)) as reader:
             first, log_end, _ = reader.offsets()
@@ -112,11 +117,11 @@ def check_certificate(
                 *_range_differences(certificate, first, log_end),
                 *_record_differences(certificate, digest),
                 *_state_differences(certificate, digest),
-                *_key_differences(files, path, certificate),
+                *_key_differences(files, path, certificate, notes),
             ]
     except BadRecordsError as error:
         differences = [f"the log cannot be read: {error}"]
-    return _checked(path, certificate, digest=digest, differences=differences)
+    return _checked(path, certificate, digest=digest, differences=differences, notes=notes)
 
 
 def missing_partition(certificate: Certificate) -> CertificateCheck:
@@ -126,7 +131,12 @@ def missing_partition(certificate: Certificate) -> CertificateCheck:
 
 
 def _checked(
-    path: str, certificate: Certificate, *, digest: RecordDigest, differences: list[str]
+    path: str,
+    certificate: Certificate,
+    *,
+    digest: RecordDigest,
+    differences: list[str],
+    notes: Sequence[str] = (),
 ) -> CertificateCheck:
     return CertificateCheck(
         path=path,
@@ -137,7 +147,7 @@ def _checked(
         verified=certificate.verified,
         states_sha256=digest.states_sha256,
         differences=tuple(differences),
-        notes=() if certificate.states_version else (_NO_STATES,),
+        notes=(*notes, *(() if certificate.states_version else (_NO_STATES,))),
     )
 
 
@@ -176,8 +186,13 @@ def _state_differences(certificate: Certificate, digest: RecordDigest) -> Iterat
         )
 
 
-def _key_differences(files: Files, path: str, certificate: Certificate) -> Iterator[str]:
-    """Yield what a verification of the cleaned range alone finds, if its segments are still cut."""
+def _key_differences(
+    files: Files, path: str, certificate: Certificate, notes: list[str]
+) -> Iterator[str]:
+    """Yield what a verification of the cleaned range alone finds.
+
+    Add a note if that is not possible, because no segment begins at its end.
+    """
     partition = partition_of(path)
     if certificate.verified != _ALL_KEYS or partition is None:
         return
@@ -186,6 +201,7 @@ def _key_differences(files: Files, path: str, certificate: Certificate) -> Itera
     options = PassOptions(until=certificate.end)
     plan = plan_directory(seen, assess(seen.facts, 0), now_ms=0, options=options)
     if plan is None or plan.end != certificate.end:
+        notes.append(_UNCUT_KEYS)
         return
     with closing(DirectorySource(files, path)) as source:
         found = verify_alone(

@@ -87,6 +87,19 @@ def test_log_with_two_records_of_a_key_is_not_certified() -> None:
     assert any("a later one of its key survives" in each for each in found.differences)
 
 
+def test_keys_of_a_log_with_other_segments_are_not_compared_which_is_a_note() -> None:
+    partition, certificate = compacted()
+    files = partition.place.files
+    put(files, name(0), got(files, name(0)) + got(files, name(5)))
+    files.remove(f"{DIRECTORY}/{name(5)}")
+    reindex(files, DIRECTORY, config=CONFIG, now_ms=NOW)
+
+    found = checked(partition, certificate)
+
+    assert (found.differences, certificate.verified) == ((), "all keys")
+    assert "\nnote: /d/t-0: two records of one key were not looked for" in str(found)
+
+
 def test_damaged_log_is_not_certified() -> None:
     partition, certificate = compacted()
     harm(partition.place.files, name(0), 66)
