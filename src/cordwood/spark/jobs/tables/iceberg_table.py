@@ -15,6 +15,7 @@ any catalog can set. So it is set to 0 in the loaded copy, and this module retri
 """
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 NO_RETRIES: Final = {"commit.retry.num-retries": "0"}
+#: Files are added without the range of their timestamps.
+_NO_TIME_RANGE: Final = {"write.metadata.metrics.column.timestamp": "counts"}
 LOCAL: Final = "file://"
 _SNAPSHOT_KEY: Final = "cordwood.snapshot"
 _EVIDENCE_KEY: Final = "cordwood.evidence"
@@ -196,11 +199,18 @@ def _commit(table: "Table", commit: TableCommit, after: TableState, *, folder: s
     metadata = commit_metadata(commit.ranges, after)
     table.metadata.properties.update(NO_RETRIES)
     with table.transaction() as transaction:
-        transaction.add_files(
+        add_files = partial(
+            transaction.add_files,
             [f"{folder}/{file.path}" for file in commit.files],
             snapshot_properties=metadata,
             check_duplicate_files=False,
         )
+        try:
+            add_files()
+        except OverflowError:
+            # pyiceberg has no date after the year 9999, and has not staged a file yet.
+            table.metadata.properties.update(_NO_TIME_RANGE)
+            add_files()
         added = transaction.table_metadata.current_snapshot()
         assert added is not None, "add_files has staged it"
         own = {STATE_KEY: metadata[STATE_KEY], _SNAPSHOT_KEY: str(added.snapshot_id)}

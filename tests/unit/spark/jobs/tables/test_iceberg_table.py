@@ -18,7 +18,7 @@ from cordwood.spark.jobs.tables.export_table import TableAddress, TableCommit
 from cordwood.spark.jobs.tables.iceberg_table import IcebergTable, open_catalog
 from cordwood.spark.jobs.tables.table_ledger import CommitRange, ExportedOffsets, format_state
 from tests.unit.spark.jobs.export_samples import ORDERS, add, layout, split, write_log, written
-from tests.unit.storage.segment_samples import marker, produced
+from tests.unit.storage.segment_samples import marker, produced, v2
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +78,18 @@ def test_partitions_of_the_table_are_read_back(
 
     assert found.to_arrow().num_rows == 5
     assert [field.name for field in _loaded(tmp_path).spec().fields] == ["topic", "date"]
+
+
+def test_record_after_the_year_9999_is_exported(table: IcebergTable, tmp_path: Path) -> None:
+    """A producer has sent microseconds as milliseconds; pyiceberg has no date for them."""
+    times = (1_700_000_000_000, 1_700_000_000_000_000)
+    records = [v2(offset, timestamp=time) for offset, time in enumerate(times)]
+    logs = write_log(tmp_path / "logs", *records)
+
+    add(table, logs, (0, 2))
+
+    found = _loaded(tmp_path).scan().to_arrow().column("timestamp").cast(pa.timestamp("us"))
+    assert found.cast(pa.int64()).to_pylist() == [time * 1000 for time in times]
 
 
 def test_commit_that_would_skip_is_rejected(
