@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from cordwood.cli.arguments import absolute_path
+from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.produce import CompressionType
 from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
 from cordwood.cli.terminal import print_output
@@ -46,7 +47,10 @@ def convert(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     master: Master = None,
     conf: Conf = None,
 ) -> None:
-    """Convert logs to another format or compression type; an interrupted run is resumed."""
+    """Convert logs to another format or compression type; an interrupted run is resumed.
+
+    Exit with 1 if the logs lack offsets that no cleaner has removed.
+    """
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
 
     with job_session("convert", master=master, conf=conf) as (spark, progress):
@@ -60,6 +64,8 @@ def convert(  # noqa: PLR0913  # tidy: allow[parameters] an option each
             progress=progress,
         )
     print_output(report.to_json() if as_json else str(report))
+    if report.missing:
+        raise typer.Exit(FOUND_WRONG)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -3,7 +3,7 @@
     driver   locks the new log directory, lists the remaining segments, moves finished partitions
     task     `convert_segments`: one large segment, or small ones of together `TASK_BYTES`
 
-Both use `cordwood.workbench.convert`, so the bytes are those of `cordwood log convert`.
+Both use `cordwood.workbench.convert`, so the bytes are those of one process.
 """
 
 from collections.abc import Sequence

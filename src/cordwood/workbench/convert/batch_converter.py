@@ -14,7 +14,12 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from cordwood.core.binary import Buffer
-from cordwood.core.errors import SettingError, UnsupportedForMessageFormatError
+from cordwood.core.errors import (
+    InvalidRecordError,
+    SettingError,
+    UnsupportedCompressionTypeError,
+    UnsupportedForMessageFormatError,
+)
 from cordwood.records.batch_builder import BatchBuilder, BatchFields, recoded
 from cordwood.records.batch_stream import AnyBatch
 from cordwood.records.compression import Codec, compress
@@ -58,6 +63,12 @@ class ConvertOptions(NamedTuple):
                 )
             return cls(magic)
         known = Codec.from_name(codec)
+        if magic == 1 and known is Codec.ZSTD:
+            raise SettingError(
+                "codec: message format v1 has no zstd",
+                key="codec",
+                remedy="choose another codec, or format v2",
+            )
         compress(known, b"", level=level, magic=magic)  # raises if the combination is invalid
         return cls(magic, known, level)
 
@@ -90,7 +101,7 @@ class BatchConverter:
             if self._gathered_bytes >= GATHERED_BYTES:
                 yield from self.end()
         elif isinstance(batch, RecordBatch) and not batch.count and self._options.magic == 1:
-            ensure_can_be_written(batch, 1)
+            _ensure_v1(batch)
             self.left_out = batch.next_offset
         else:
             yield from self.end()
@@ -157,10 +168,25 @@ def _can_be_gathered(batch: LegacyBatch) -> bool:
 
 def _ensure_fits_v1(batch: RecordBatch, records: list[Record]) -> None:
     """Raise UnsupportedForMessageFormatError for records that v1 cannot represent."""
-    ensure_can_be_written(batch, 1)
+    _ensure_v1(batch)
     for record in records:
         if record.headers:
-            raise UnsupportedForMessageFormatError(
-                f"magic 1 has no headers, but the record at offset {record.offset} has some;"
-                " convert to v2"
-            )
+            raise _not_in_v1(f"it has no headers, and the record at offset {record.offset} has one")
+
+
+def _ensure_v1(batch: RecordBatch) -> None:
+    """Raise UnsupportedForMessageFormatError for a batch with fields that v1 does not have."""
+    try:
+        ensure_can_be_written(batch, 1)
+    except (
+        InvalidRecordError,
+        UnsupportedCompressionTypeError,
+        UnsupportedForMessageFormatError,
+    ) as error:
+        raise _not_in_v1(f"{error} (offset {batch.base_offset})") from error
+
+
+def _not_in_v1(problem: str) -> UnsupportedForMessageFormatError:
+    return UnsupportedForMessageFormatError(
+        f"cannot be message format v1: {problem}; convert to v2"
+    )

@@ -221,6 +221,8 @@ def _convert_run(
                 writer.append(data)
     except BadRecordsError as error:
         raise with_location(error, run.path, shift=run.position) from error
+    except UnsupportedForMessageFormatError as error:
+        raise UnsupportedForMessageFormatError(f"{run.path}: {error}") from error
 
 
 def _rename_segment(files: Files, attempt: str, folder: str, *, base_offset: int) -> None:

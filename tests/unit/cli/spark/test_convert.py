@@ -1,5 +1,6 @@
 """`cordwood spark convert` as it is called; `tests/spark` runs it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,21 @@ def test_convert_prints_its_report(
 
     assert (result.code, result.out) == (0, "/new: t-0: 2 segments, 2,000 bytes converted to 900\n")
     assert (calls[0]["out"], calls[0]["codec"], calls[0]["message_format"]) == (out, "zstd", "v2")
+
+
+def test_convert_of_a_log_that_lacks_offsets_exits_with_1(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    report = replace(REPORT, missing={"t-0": ((3, 6),)})
+    monkeypatch.setattr(convert, "job_session", without_spark)
+    monkeypatch.setattr(jobs, "convert", lambda *_args, **_given: report)
+
+    result = run(("spark", "convert", "logs", "--out", "new"), monkeypatch, capfd)
+
+    assert (result.code, result.out.splitlines()[1:]) == (
+        1,
+        ["/new: t-0: missing: offsets 3 to 5, not removed by a cleaner"],
+    )
 
 
 def test_convert_rejects_unknown_formats(

@@ -4,7 +4,12 @@ import json
 
 import pytest
 
-from cordwood.core.errors import CorruptMessageError, LogDirectoryError, SettingError
+from cordwood.core.errors import (
+    CorruptMessageError,
+    LogDirectoryError,
+    SettingError,
+    UnsupportedForMessageFormatError,
+)
 from cordwood.core.types import Offset
 from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
@@ -121,6 +126,14 @@ def test_log_that_has_lost_its_tail_is_rejected() -> None:
 
     with pytest.raises(LogDirectoryError, match="offsets 90 to 94 at the end: missing"):
         converted(files)
+
+
+def test_log_that_cannot_be_message_format_v1_is_named() -> None:
+    with pytest.raises(UnsupportedForMessageFormatError) as rejected:
+        converted(log_directory(), ConvertOptions(1))
+
+    words = f"/d/t-0/{0:020}.log: cannot be message format v1: magic 1 keeps no producer ids"
+    assert str(rejected.value).startswith(words)
 
 
 def test_missing_segment_is_named() -> None:
