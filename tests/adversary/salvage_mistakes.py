@@ -75,8 +75,8 @@ def _last_run_is_left_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         new_log,
         "ordered_batches",
-        lambda contents, windows: in_order(
-            contents._replace(runs=[*contents.runs[:-2], contents.runs[-1]]), windows
+        lambda contents, *rest, **more: in_order(
+            contents._replace(runs=[*contents.runs[:-2], contents.runs[-1]]), *rest, **more
         ),
     )
 

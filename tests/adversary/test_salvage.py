@@ -66,6 +66,7 @@ ONCE_WRONG: Final = (
     (2118, (_OUTSIDE, "flipped bits")),
     (2123, (_OUTSIDE, _OUTSIDE)),
     *((seed, (_OUTSIDE, _OUTSIDE, "lost epochs")) for seed in (92, 154)),
+    (661, ("false abort", "burst")),
 )
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(20_000 if SOAK else 300)]

@@ -106,7 +106,14 @@ def runs_in(contents: dict[str, bytes]) -> tuple[list[list[SalvagedRun]], Source
     return runs, windows
 
 
-def transactional(base_offset: int, count: int = 1, *, producer_id: int = 7) -> bytes:
+def idempotent(base_offset: int, count: int = 1) -> bytes:
+    """Return a batch of the same producer outside of transactions."""
+    return transactional(base_offset, count, is_transactional=False)
+
+
+def transactional(
+    base_offset: int, count: int = 1, *, producer_id: int = 7, is_transactional: bool = True
+) -> bytes:
     """Return a batch of a transaction."""
     fields = BatchFields(
         base_offset=base_offset,
@@ -114,7 +121,7 @@ def transactional(base_offset: int, count: int = 1, *, producer_id: int = 7) -> 
         producer_id=producer_id,
         producer_epoch=0,
         base_sequence=base_offset,
-        is_transactional=True,
+        is_transactional=is_transactional,
     )
     builder = BatchBuilder(fields)
     for at in range(count):

@@ -3,6 +3,9 @@
 The log creates segments, indexes, epochs, aborted transactions and snapshots. Rebuilt markers are
 written at their lost offsets, between the batches. A doubtful batch whose transaction would stay
 open for ever is written without transaction and producer: it must not hold up other records.
+
+A replica rejects a batch outside of its producer's open transaction. A damaged attribute or a lost
+marker leads to such a batch. It is written without producer; a note names it if it is not doubtful.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -51,6 +54,47 @@ class NewContents(NamedTuple):
     is_unended: Callable[[int, int], bool]
 
 
+class WrittenLog(NamedTuple):
+    """The start and the end of a new log, and notes about its batches."""
+
+    start: int
+    end: int
+    notes: list[str]
+
+
+class _OpenTransactions:
+    """The producers with an open transaction in the new log, and notes about other batches."""
+
+    def __init__(self, is_unended: Callable[[int, int], bool], notes: list[str]) -> None:
+        self._is_unended = is_unended
+        self._notes = notes
+        self._producers: set[int] = set()
+
+    def end(self, producer_id: int) -> None:
+        """End the transaction of a producer, if it has one."""
+        self._producers.discard(producer_id)
+
+    def takes_producer(self, batch: SalvagedBatch) -> bool:
+        """Return whether a batch keeps its producer, and begin or end its transaction."""
+        header = batch.header
+        producer_id = header.producer_id
+        if header.is_control:
+            if batch.marker is not None:
+                self.end(producer_id)
+        elif header.is_transactional:
+            if batch.is_doubtful and self._is_unended(producer_id, batch.offset):
+                return False
+            self._producers.add(producer_id)
+        elif header.has_producer_id and producer_id in self._producers:
+            if not batch.is_doubtful:
+                self._notes.append(
+                    f"offsets {batch.offset} to {batch.last_offset} are not in the open transaction"
+                    f" of their producer {producer_id}: they were written without producer"
+                )
+            return False
+        return True
+
+
 class _NoDeletions:
     """Deletions of a log that only grows: there are none."""
 
@@ -60,8 +104,8 @@ class _NoDeletions:
 
 def write_log(
     ports: Ports, *, place: LogPlace, contents: NewContents, windows: SourceWindows
-) -> tuple[int, int]:
-    """Write the log and its checkpoints; return the start and the end of the log."""
+) -> WrittenLog:
+    """Write the log and its checkpoints."""
     files, target = ports.files, place.directory
     largest = max(run.largest for run in contents.runs)
     config = replace(place.config, segment_bytes=max(place.config.segment_bytes, largest))
@@ -73,7 +117,8 @@ def write_log(
         place = replace(place, config=config, log_start=first, high_watermark=first)
         log = Log.open(place, ports, table=table, deletions=_NoDeletions())
         max_bytes = min(SET_BYTES, config.segment_bytes)
-        for data in record_sets(contents, windows, max_bytes=max_bytes):
+        notes: list[str] = []
+        for data in record_sets(contents, windows, max_bytes=max_bytes, notes=notes):
             log.append_as_follower(data, leader_epoch=INT32_MAX)
         end = log.bounds.log_end
         log.set_high_watermark(end)
@@ -84,7 +129,7 @@ def write_log(
         home.is_loaded = is_new
     finally:
         home.close(broker_epoch=_NO_BROKER_EPOCH)
-    return start, end
+    return WrittenLog(start, end, notes)
 
 
 @contextmanager
@@ -101,11 +146,11 @@ def removed_on_error(files: Files, target: str) -> Iterator[None]:
 
 
 def record_sets(
-    contents: NewContents, windows: SourceWindows, *, max_bytes: int
+    contents: NewContents, windows: SourceWindows, *, max_bytes: int, notes: list[str]
 ) -> Iterator[bytearray]:
     """Yield the bytes of the batches in sets of at most `max_bytes` that fit into one segment."""
     held, first = bytearray(), 0
-    for offset, last_offset, data, is_marker in ordered_batches(contents, windows):
+    for offset, last_offset, data, is_marker in ordered_batches(contents, windows, notes=notes):
         is_far = last_offset - first > INT32_MAX
         if held and (is_far or len(held) + len(data) > max_bytes):
             yield held
@@ -122,42 +167,37 @@ def record_sets(
 
 
 def ordered_batches(
-    contents: NewContents, windows: SourceWindows
+    contents: NewContents, windows: SourceWindows, *, notes: list[str]
 ) -> Iterator[tuple[int, int, bytearray, bool]]:
     """Yield offsets and bytes of each batch, and whether it is a marker, rebuilt ones too."""
     markers = iter([*contents.markers, None])
     marker, epoch = next(markers), int(NO_LEADER_EPOCH)
+    opened = _OpenTransactions(contents.is_unended, notes)
     for run in contents.runs:
         for batch in batches_of(run, windows):
             while marker is not None and marker.offset < batch.offset:
                 yield marker.offset, marker.offset, marker.encoded(after_epoch=epoch), True
+                opened.end(marker.event.producer_id)
                 marker = next(markers)
             if batch.is_doubtful and epoch != NO_LEADER_EPOCH:
                 # Its file may not be that of the batches around it.
                 batch = batch._replace(epoch=epoch)  # noqa: PLW2901 - the corrected batch
             epoch = max(epoch, batch.epoch)
-            data = _bytes_of(batch, contents, windows)
+            data = _bytes_of(batch, windows, has_producer=opened.takes_producer(batch))
             yield batch.offset, batch.last_offset, data, batch.header.is_control
     while marker is not None:
         yield marker.offset, marker.offset, marker.encoded(after_epoch=epoch), True
         marker = next(markers)
 
 
-def _bytes_of(batch: SalvagedBatch, contents: NewContents, windows: SourceWindows) -> bytearray:
+def _bytes_of(batch: SalvagedBatch, windows: SourceWindows, *, has_producer: bool) -> bytearray:
     header = batch.header
     if batch.mended is None:
         data = bytearray(windows.window(batch.file).view(header.position, header.size))
     else:
         data = bytearray(batch.mended)
     data = batch.apply_to(data)
-    is_transactional = header.is_transactional and not header.is_control
-    if (
-        batch.is_doubtful
-        and is_transactional
-        and contents.is_unended(header.producer_id, batch.offset)
-    ):
-        return without_transaction(data)
-    return data
+    return data if has_producer else without_transaction(data)
 
 
 def _write_checkpoints(

@@ -146,7 +146,7 @@ def salvage(
         is_unended = doubtful_producers(events, ends.markers)
         new = NewContents(merged.runs, ends.markers, known.log_start, is_unended)
         with removed_on_error(files, target):
-            log_start, log_end = write_log(ports, place=place, contents=new, windows=windows)
+            written = write_log(ports, place=place, contents=new, windows=windows)
     finally:
         windows.close()
     copy_topic_id(files, source, target=target)
@@ -154,8 +154,8 @@ def salvage(
         source=source,
         path=target,
         partition=str(partition),
-        log_start=log_start,
-        log_end=log_end,
+        log_start=written.start,
+        log_end=written.end,
         batches=sum(run.batch_count for run in merged.runs) + len(ends.markers),
         size=sum(run.size for run in merged.runs),
         lost=tuple(missing.reported(ends.markers)),
@@ -167,6 +167,7 @@ def salvage(
             *_notes(merged, contents.misfits),
             *notes,
             *_open_notes(ends),
+            *written.notes,
             *_unreadable_notes(windows),
         ),
     )

@@ -1,16 +1,32 @@
 """Batches are written in sets, with rebuilt markers among them."""
 
+import pytest
+
 from cordwood.records.batch_stream import batches
+from cordwood.records.record_batch import RecordBatch
+from cordwood.storage.files.atomic_write import read_whole
 from cordwood.workbench.salvage.batch_run import TransactionEvent, runs_of
 from cordwood.workbench.salvage.new_log import NewContents, record_sets
+from cordwood.workbench.salvage.salvage import salvage
 from cordwood.workbench.salvage.transaction_ends import RebuiltMarker
-from tests.unit.workbench.salvage_samples import batch, chain_of, harmed, runs_in, transactional
+from tests.unit.workbench.salvage_samples import (
+    SOURCE,
+    batch,
+    chain_of,
+    directory,
+    harmed,
+    idempotent,
+    marker,
+    ports,
+    runs_in,
+    transactional,
+)
 
 
 def sets(data: bytes, *, max_bytes: int) -> list[int]:
     (runs,), windows = runs_in({"a": data})
     contents = NewContents(runs, (), 0, lambda *_: False)
-    found = record_sets(contents, windows, max_bytes=max_bytes)
+    found = record_sets(contents, windows, max_bytes=max_bytes, notes=[])
     return [len(each) // len(batch()) for each in found]
 
 
@@ -27,7 +43,9 @@ def test_rebuilt_markers_are_written_at_their_offsets_and_end_a_set() -> None:
     event = TransactionEvent(0, 0, 7, 0, 0, 1000)
     markers = [RebuiltMarker(offset, is_commit=True, event=event, why="why") for offset in (4, 9)]
 
-    found = record_sets(NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999)
+    found = record_sets(
+        NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999, notes=[]
+    )
 
     assert [[each.base_offset for each in batches(data)] for data in found] == [[0, 4], [5, 9]]
 
@@ -41,7 +59,9 @@ def test_rebuilt_marker_has_the_leader_epoch_of_its_place() -> None:
         for offset in (4, 9)
     ]
 
-    found = record_sets(NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999)
+    found = record_sets(
+        NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999, notes=[]
+    )
 
     epochs = [[each.partition_leader_epoch for each in batches(data)] for data in found]
     assert epochs == [[0, 0], [3, 3]]
@@ -51,7 +71,38 @@ def test_rebuilt_batch_of_a_transaction_without_an_end_is_in_none() -> None:
     runs = list(runs_of(chain_of(harmed(transactional(0, 3), 61, 62)).batches))
     _, windows = runs_in({})
 
-    (data,) = record_sets(NewContents(runs, (), 0, lambda *_: True), windows, max_bytes=9999)
+    (data,) = record_sets(
+        NewContents(runs, (), 0, lambda *_: True), windows, max_bytes=9999, notes=[]
+    )
 
     (only,) = batches(data)
     assert (only.is_transactional, only.producer_id, only.is_crc_valid()) == (False, -1, True)
+
+
+@pytest.mark.parametrize("is_rebuilt", (True, False))
+def test_batch_outside_of_its_producer_s_open_transaction_has_no_producer(
+    *, is_rebuilt: bool
+) -> None:
+    outside = idempotent(3, 3)
+    data = transactional(0, 3) + (harmed(outside, 61, 62) if is_rebuilt else outside) + marker(6)
+    files = directory({f"{0:020}.log": data + idempotent(7)})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    found = batches(read_whole(files, f"{report.path}/{0:020}.log"))
+    assert [each.producer_id for each in found if isinstance(each, RecordBatch)] == [7, -1, 7, 7]
+    assert [each[:2] for each in report.doubtful] == ([(4, 5)] if is_rebuilt else [])
+    assert len(report.notes) == (not is_rebuilt)
+    assert "offsets 3 to 5 are not in the open" in "".join(report.notes) or is_rebuilt
+
+
+def test_rebuilt_batch_with_a_high_producer_epoch_does_not_stop_a_salvage() -> None:
+    damaged = harmed(transactional(3, 3), 51, 61, 62)
+    files = directory(
+        {f"{0:020}.log": transactional(0, 3) + damaged + marker(6) + transactional(7)}
+    )
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert (report.log_start, report.log_end) == (0, 8)
+    assert [each[:2] for each in report.doubtful] == [(4, 5)]
