@@ -1,4 +1,4 @@
-"""Consecutive numbers as ranges."""
+"""Consecutive numbers as ranges, and the ranges between them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,3 +15,16 @@ def consecutive_ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
         last = number
     if first is not None and last is not None:
         yield first, last
+
+
+def ranges_between(numbers: Iterable[int], *, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges from `first` up to `end` that have none of the numbers, which ascend.
+
+    The time depends on the numbers only. `end` is excluded.
+    """
+    for number in numbers:
+        if number > first:
+            yield first, number - 1
+        first = number + 1
+    if first < end:
+        yield first, end - 1

@@ -35,7 +35,7 @@ from heapq import nlargest
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
-from cordwood.core.binary import INT32_MAX
+from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.records.batch_header import BatchHeader
 from cordwood.records.record_batch import MAGIC
 from cordwood.workbench.salvage.batch_order import restore_order
@@ -280,7 +280,7 @@ def _moved_offset(batches: FileBatches, at: int, order: Sequence[int]) -> int | 
     damaged_end = batches.damaged_end(at, order[max(0, place - 1) : place])
     start = max(start, damaged_end or 0)
     width = _width(found[at])
-    if end is not None and start + width > end:
+    if start + width > (INT64_MAX if end is None else end):
         return None
     has_before = order[place - 1] == at - 1 if place else not at and bounds.base is not None
     if damaged_end is not None or (has_before and at not in batches.damages):
@@ -449,13 +449,19 @@ def _fitting_of(given: Collection[int], batches: FileBatches, kept: Collection[i
         own = [at for at in range(before + 1, after) if at in given]
         low = found[before].last_offset if before >= 0 else -1
         high = found[after].offset if after < len(found) else bounds.following
+        high = INT64_MAX if high is None else high
         spans = [found[at].span if _is_within(found[at], low, high) else None for at in own]
         chosen |= {own[at] for at in longest_chain(spans)}
     return chosen
 
 
-def _is_within(batch: SalvagedBatch, low: int, high: int | None) -> bool:
-    return batch.offset > low and (high is None or batch.last_offset < high)
+def _is_within(batch: SalvagedBatch, low: int, high: int) -> bool:
+    return batch.offset > low and batch.last_offset < high
+
+
+def _is_possible(span: tuple[int, int] | None) -> bool:
+    """Return whether there is an offset behind a batch."""
+    return span is not None and 0 <= span[1] < INT64_MAX
 
 
 def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) -> Collection[int]:
@@ -468,17 +474,14 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     spans = [None if batch is None else batch.span for batch in found]
     low = bounds.base or 0
     high = bounds.limit
-    within = [
-        span if span and low <= span[1] and (high is None or span[1] < high) else None
-        for span in spans
-    ]
+    within = [span if span and low <= span[1] < high else None for span in spans]
     has_old = any(each and each.header.magic != MAGIC for each in found)
     ends = ChainEnds(bounds.base, {*bounds.marks, bounds.following or -1}, needs_room=has_old)
     outside = [each for each, span in zip(found, within, strict=True) if each and not span]
     count = sum(each is not None for each in found)
     is_misnamed = len(outside) * 2 > count and are_joined(outside)
     if is_misnamed or len(outside) == count:
-        return longest_chain([span if span and span[1] >= 0 else None for span in spans], ends)
+        return longest_chain([span if _is_possible(span) else None for span in spans], ends)
     fitting = longest_chain(within, ends)
     if isinstance(fitting, range):
         return fitting

@@ -19,7 +19,7 @@ from cordwood.core.ports import Files, OpenFile
 from cordwood.records.batch_stream import batch_at
 from cordwood.storage.reader.offset_gaps import has_lost_records, has_start_offset
 from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
-from cordwood.workbench.number_ranges import consecutive_ranges
+from cordwood.workbench.number_ranges import ranges_between
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust, read_batch
 from cordwood.workbench.unreadable_ranges import UnreadablePages
 
@@ -213,9 +213,7 @@ def lacking_offsets(run: SalvagedRun, windows: SourceWindows) -> Iterator[tuple[
         found = batch_at(bytes(batch.apply_to(bytearray(data))), 0)
         assert found is not None, "a whole batch is whole"
         offsets = {record.offset for record in found.records(limit=INT32_MAX)}
-        yield from consecutive_ranges(
-            each for each in range(batch.offset, batch.next_offset) if each not in offsets
-        )
+        yield from ranges_between(sorted(offsets), first=batch.offset, end=batch.next_offset)
 
 
 def _may_lack_records(batch: SalvagedBatch) -> bool:

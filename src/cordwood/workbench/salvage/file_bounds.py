@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from cordwood.core.binary import INT32_MAX
+from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
 
 
@@ -26,10 +26,10 @@ class FileBounds(NamedTuple):
         return self.marks - {0} if self.following is None else frozenset({self.following})
 
     @property
-    def limit(self) -> int | None:
+    def limit(self) -> int:
         """The offset at which the file ends at the latest: the next file's base, or its reach."""
-        reach = [] if self.base is None else [self.base + INT32_MAX + 1]
-        return min([*reach, *([] if self.following is None else [self.following])], default=None)
+        reach = INT64_MAX if self.base is None else self.base + INT32_MAX + 1
+        return min(reach, INT64_MAX if self.following is None else self.following, INT64_MAX)
 
     def has(self, batch: SalvagedBatch) -> bool:
         """Return whether a batch ends within the limits."""
@@ -54,8 +54,7 @@ class OffsetOrder:
         start, end = self._after, batch.next_offset
         self._is_joined = start is None or start == batch.offset or end in self._ends
         self._after = end
-        is_within = self._high is None or end <= self._high
-        return (start or 0) <= batch.offset < end and is_within
+        return (start or 0) <= batch.offset < end <= self._high
 
     @property
     def is_certain(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from heapq import merge
 from typing import Final, NamedTuple
 
-from cordwood.workbench.number_ranges import consecutive_ranges
+from cordwood.workbench.number_ranges import consecutive_ranges, ranges_between
 from cordwood.workbench.salvage.batch_run import SalvagedRun
 from cordwood.workbench.salvage.batch_scan import DamagedRange
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
@@ -239,9 +239,8 @@ def find_mended(
 
 def _lost_inside(batch: SalvagedBatch) -> Iterator[ReportedOffsets]:
     """Yield the offsets of a rebuilt batch whose records could not be parsed."""
-    present = set(batch.offsets or ())
-    absent = (each for each in range(batch.offset, batch.next_offset) if each not in present)
-    for first, last in consecutive_ranges(absent):
+    present = batch.offsets or ()
+    for first, last in ranges_between(present, first=batch.offset, end=batch.next_offset):
         yield ReportedOffsets(first, last, UNREADABLE, batch.file, batch.header.position)
 
 

@@ -55,7 +55,7 @@ class RebuiltMarker(NamedTuple):
             base_offset=self.offset,
             partition_leader_epoch=max(event.leader_epoch, after_epoch),
             producer_id=event.producer_id,
-            producer_epoch=event.producer_epoch,
+            producer_epoch=max(event.producer_epoch, 0),
             base_sequence=NO_SEQUENCE,
         )
         control = EndTransaction(self.is_commit, event.coordinator_epoch)

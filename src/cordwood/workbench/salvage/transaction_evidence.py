@@ -15,7 +15,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from cordwood.core.binary import INT64_MAX
+from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.errors import BytesError, DamagedFileError
 from cordwood.core.ports import FileKind, Files
 from cordwood.storage.files import file_names as names
@@ -224,7 +224,8 @@ def read_evidence(
             continue
         name = names.segment_name(each.base_offset, names.TXN_INDEX)
         at = bisect_right(bases, each.base_offset)
-        last = bases[at] - 1 if at < len(bases) else UNKNOWN_END
+        reach = each.base_offset + INT32_MAX
+        last = min(reach, bases[at] - 1) if at < len(bases) else reach
         index = _IndexFile([], each.base_offset, last)
         try:
             index.entries.extend(_entries(files, f"{source}/{name}", each.base_offset))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.workbench.salvage.file_bounds import FileBounds, OffsetOrder
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
 from tests.unit.workbench.salvage_samples import batch, headed
@@ -17,7 +18,8 @@ def taken(bounds: FileBounds, *offsets: int) -> list[bool]:
 
 
 def test_limit_is_the_next_file_or_the_reach_of_a_segment() -> None:
-    assert FileBounds().limit is None
+    assert FileBounds().limit == INT64_MAX
+    assert FileBounds(INT64_MAX - 9).limit == INT64_MAX
     assert FileBounds(5).limit == 5 + (1 << 31)
     assert FileBounds(5, 9).limit == 9
     assert FileBounds(5, 1 << 40).limit == 5 + (1 << 31)

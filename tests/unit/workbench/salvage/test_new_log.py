@@ -2,6 +2,7 @@
 
 import pytest
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.records.batch_stream import batches
 from cordwood.records.record_batch import RecordBatch
 from cordwood.storage.files.atomic_write import read_whole
@@ -12,6 +13,7 @@ from cordwood.workbench.salvage.transaction_ends import RebuiltMarker
 from tests.unit.workbench.salvage_samples import (
     SOURCE,
     batch,
+    broken,
     chain_of,
     directory,
     harmed,
@@ -106,3 +108,24 @@ def test_rebuilt_batch_with_a_high_producer_epoch_does_not_stop_a_salvage() -> N
 
     assert (report.log_start, report.log_end) == (0, 8)
     assert [each[:2] for each in report.doubtful] == [(4, 5)]
+
+
+@pytest.mark.parametrize("behind", (batch(4), broken(batch(4))), ids=("whole", "damaged"))
+def test_batch_without_an_offset_behind_it_is_left_out(behind: bytes) -> None:
+    last = harmed(batch(8), 61) if behind != batch(4) else batch(8)
+    beyond = (INT64_MAX - 3).to_bytes(8) + last[8:]
+    files = directory({f"{0:020}.log": batch(0) + behind, "copy.log": beyond})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert report.log_end <= 8
+
+
+def test_rebuilt_marker_has_a_possible_producer_epoch() -> None:
+    event = TransactionEvent(0, 0, 7, -9, 0, 1000)
+
+    data = RebuiltMarker(1, is_commit=True, event=event, why="why").encoded(after_epoch=0)
+
+    (only,) = batches(data)
+    assert isinstance(only, RecordBatch)
+    assert (only.producer_id, only.producer_epoch) == (7, 0)

@@ -31,6 +31,12 @@ def test_complete_log_has_no_losses() -> None:
     assert lost(batch(0) + batch(4), known_end=8) == []
 
 
+def test_damaged_offset_delta_does_not_make_a_report_long() -> None:
+    huge = harmed(batch(4), 23, 62, mask=0x40)
+
+    assert lost(batch(0) + huge) == [(8, 4 + 0x40000003, "unreadable records")]
+
+
 def test_offsets_without_a_file_are_missing() -> None:
     assert lost(batch(2) + batch(8), start=1, known_end=14) == [
         (1, 1, "in no"),

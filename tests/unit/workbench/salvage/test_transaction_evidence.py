@@ -6,6 +6,7 @@ from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
 from cordwood.workbench.salvage.batch_run import TransactionEvent
 from cordwood.workbench.salvage.transaction_evidence import (
+    UNKNOWN_END,
     LostCommit,
     LostRange,
     LostRanges,
@@ -59,6 +60,19 @@ def test_index_that_the_log_contradicts_proves_nothing(
     found, _ = evidence(*aborted)
 
     assert not found.covers(LostRange(3, 4))
+
+
+def test_entry_beyond_the_reach_of_its_segment_is_impossible() -> None:
+    lost = LostRanges([LostRange(2, UNKNOWN_END)])
+    contents = {f"{ZERO}.log": batch(0), f"{ZERO}.txnindex": entries((7, 0, 1 << 31))}
+    notes: list[str] = []
+
+    found = read_evidence(
+        directory(contents), SOURCE, events=ProducerEvents([DATA]), lost=lost, notes=notes
+    )
+
+    assert found.aborted_with(7, 0) is None
+    assert "impossible" in notes[0]
 
 
 def test_entry_without_its_transaction_in_the_log_proves_nothing_about_its_range() -> None:
