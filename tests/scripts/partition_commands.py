@@ -12,7 +12,8 @@ from cordwood.broker.metadata.metadata_image import PartitionImage, TopicImage
 from cordwood.broker.partitions.offset_waiters import OffsetWaiter
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_leader import AppendRequest, PartitionAppendResult
-from cordwood.broker.partitions.partition_role import Follower, Leader, Offline
+from cordwood.broker.partitions.partition_role import Follower, Offline
+from cordwood.cluster.partition.leader import Leader
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Pending
 from cordwood.storage.log.log_read import FetchIsolation

@@ -18,6 +18,7 @@ from tests.scripts.consumer_group_commands import ConsumerGroupCommands
 from tests.scripts.delivery_commands import DeliveryCommands
 from tests.scripts.fetch_session_commands import FetchSessionCommands
 from tests.scripts.image_commands import ImageCommands
+from tests.scripts.in_sync_commands import InSyncCommands
 from tests.scripts.log_commands import LogCommands
 from tests.scripts.membership_commands import MembershipCommands
 from tests.scripts.offset_commands import OffsetCommands
@@ -36,6 +37,7 @@ FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "positions": PositionCommands,
     "partition": PartitionCommands,
     "images": ImageCommands,
+    "in_sync": InSyncCommands,
     "deliveries": DeliveryCommands,
     "membership": MembershipCommands,
     "transactional_producer": TransactionalProducerCommands,

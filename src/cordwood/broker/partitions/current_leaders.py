@@ -9,7 +9,8 @@ from typing import Final
 
 from cordwood.broker.metadata.metadata_image import ClusterImage
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions, TopicRef
-from cordwood.broker.partitions.partition_role import Follower, Leader
+from cordwood.broker.partitions.partition_role import Follower
+from cordwood.cluster.partition.leader import Leader
 from cordwood.core.errors import UnknownTopicIdError, UnknownTopicOrPartitionError
 from cordwood.protocol.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
 

@@ -24,9 +24,10 @@ from cordwood.broker.partitions.partition_leader import (
     PartitionLeader,
     PartitionResources,
 )
-from cordwood.broker.partitions.partition_role import Follower, Leader, Offline, Role
+from cordwood.broker.partitions.partition_role import Follower, Offline, Role
 from cordwood.broker.partitions.topic_metrics import TopicMetrics
 from cordwood.broker.partitions.waiting_fetches import WaitingFetches
+from cordwood.cluster.partition.leader import AssignedReplicas, Leader
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     KafkaError,
@@ -129,7 +130,7 @@ class Partition:
         elif is_same_epoch and self._leader is not None and self._leader.log is log:
             self._leader.update(state)
         else:
-            self._lead_from(Leader(self._resources.node_id, state, own_end=0), log)
+            self._begin_to_lead(state, log)
 
     def go_offline(self, error: KafkaError) -> None:
         """Answer every request with `error`, until `apply` gives another role."""
@@ -150,8 +151,16 @@ class Partition:
             raise KafkaStorageError(f"there is no log of {self.name} here")
         return log
 
-    def _lead_from(self, role: Leader, log: Log) -> None:
-        leader = PartitionLeader(role, log, self._resources, self._fetches.wake)
+    def _begin_to_lead(self, state: PartitionImage, log: Log) -> None:
+        resources = self._resources
+        role = Leader(
+            resources.node_id,
+            self.leader_epoch,
+            assigned=AssignedReplicas(state.replicas, state.isr),
+            epoch_start=log.bounds.log_end,
+            now_ms=resources.clock.monotonic_ms(),
+        )
+        leader = PartitionLeader(role, log, resources, self._fetches.wake)
         self._change(role, log, leader)
         leader.begin()
 

@@ -24,15 +24,10 @@ from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.partitions.append_queue import AppendQueue
 from cordwood.broker.partitions.delayed_produce import DelayedProduce
 from cordwood.broker.partitions.fetch_wakes import FetchWakes
-from cordwood.broker.partitions.partition_role import Leader, ReplicaState
 from cordwood.broker.pending_results import Completed
-from cordwood.core.errors import (
-    KafkaError,
-    NotEnoughReplicasAfterAppendError,
-    NotEnoughReplicasError,
-    OffsetNotAvailableError,
-    UnknownServerError,
-)
+from cordwood.cluster.partition.leader import AssignedReplicas, Leader
+from cordwood.cluster.partition.replica_state import ReplicaState
+from cordwood.core.errors import KafkaError, OffsetNotAvailableError, UnknownServerError
 from cordwood.core.ports import Clock, Lane, Pending, Scheduler
 from cordwood.records.batch_builder import BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
@@ -100,7 +95,6 @@ class PartitionLeader:
         "_queue",
         "_resources",
         "_use",
-        "epoch_start",
         "log",
         "role",
     )
@@ -110,8 +104,6 @@ class PartitionLeader:
     ) -> None:
         self.role: Final = role
         self.log: Final = log
-        #: The log end offset at which the epoch begins.
-        self.epoch_start: Final = log.bounds.log_end
         self._resources = resources
         self._use = resources.manager.using(log)
         self._on_change = on_change
@@ -131,7 +123,7 @@ class PartitionLeader:
         Those that `flush.messages` wants synced count after a flush, which begins now.
         """
         log = self.log
-        log.epoch_file.assign(self.role.epoch, self.epoch_start)
+        log.epoch_file.assign(self.role.epoch, self.role.epoch_start)
         if self._is_flush_required():
             self.role.advance_own_end(log.bounds.recovery_point)
             self._flush()
@@ -152,10 +144,10 @@ class PartitionLeader:
         It is checkpointed with a delay. From the start of the epoch on it has caught up.
         """
         bounds = self.log.bounds
-        if bounds.high_watermark < self.epoch_start:
+        if bounds.high_watermark < self.role.epoch_start:
             raise OffsetNotAvailableError(
                 f"{self.log.partition}: the high watermark {bounds.high_watermark} is below the "
-                f"start of the leader epoch, {self.epoch_start}"
+                f"start of the leader epoch, {self.role.epoch_start}"
             )
 
     # -- appends
@@ -264,12 +256,8 @@ class PartitionLeader:
         if self._ended is not None:
             # A raised error keeps its frames, and with them the records.
             raise copy(self._ended)
-        wanted = self.log.config.min_insync_replicas
-        if request.acks == ACKS_ALL and not self.role.has_enough_replicas(wanted):
-            raise NotEnoughReplicasError(
-                f"{self.log.partition}: {len(self.role.isr)} replicas are in sync "
-                f"(min.insync.replicas is {wanted})"
-            )
+        if request.acks == ACKS_ALL:
+            self.role.ensure_min_isr(self.log.partition, self.log.config.min_insync_replicas)
 
     # -- records that count
 
@@ -277,23 +265,16 @@ class PartitionLeader:
         """Store the fetch offset of a follower, and advance the high watermark."""
         if self._ended is not None:
             return
-        self.role.record_fetch(
-            replica,
-            offset,
-            leader_end=self.log.bounds.log_end,
-            now_ms=self._resources.clock.monotonic_ms(),
-        )
+        now_ms = self._resources.clock.monotonic_ms()
+        replica.record_fetch(offset, leader_end=self.log.bounds.log_end, now_ms=now_ms)
         self._advance_high_watermark()
 
     def update(self, state: PartitionImage) -> None:
         """Use other replicas; with too few in sync, no append for all replicas counts."""
-        self.role.update(state)
+        self.role.update(AssignedReplicas(state.replicas, state.isr))
         wanted = self.log.config.min_insync_replicas
-        if not self.role.has_enough_replicas(wanted):
-            error = NotEnoughReplicasAfterAppendError(
-                f"{self.log.partition}: the records are written, but {len(state.isr)} replicas "
-                f"are in sync (min.insync.replicas is {wanted})"
-            )
+        error = self.role.error_after_append(self.log.partition, wanted)
+        if error is not None:
             self._delayed.fail(error, only_all_replicas=True)
         self._advance_high_watermark()
 

@@ -6,7 +6,8 @@ import pytest
 
 from cordwood.broker.hosting.metadata_publisher import MetadataPublisher
 from cordwood.broker.metadata.metadata_image import NO_LEADER, ClusterImage
-from cordwood.broker.partitions.partition_role import Leader, Offline
+from cordwood.broker.partitions.partition_role import Offline
+from cordwood.cluster.partition.leader import Leader
 from cordwood.core.errors import UnknownTopicOrPartitionError
 from cordwood.storage.manager import log_creation
 from tests.unit.broker.broker_samples import BrokerHarness, run, turns

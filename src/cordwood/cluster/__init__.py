@@ -1,0 +1,6 @@
+"""Cluster: the replicas of partitions on several brokers, their leaders and their controller.
+
+    partition    decisions about one replicated partition, as values
+
+It may import client, storage and everything below; the broker performs what is decided here.
+"""
