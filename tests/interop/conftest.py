@@ -18,6 +18,7 @@ from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.opened_logs import OpenedLogs
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
+from tests.interop.kafka_harness.zookeepers import RunningZooKeeper, running_zookeeper
 
 
 def _ours(origins: Origins, folder: Path, more: str) -> Broker:
@@ -111,6 +112,15 @@ def broker39_v1(
     folder = tmp_path_factory.mktemp("kafka39-v1")
     with running(zookeeper_broker(kafka39_jars, folder, kafka39, "0.10.0")) as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def zookeeper(
+    kafka39_jars: Jars, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningZooKeeper]:
+    """A running ZooKeeper of Kafka 3.9.1's jars."""
+    with running_zookeeper(kafka39_jars, tmp_path_factory.mktemp("zookeeper")) as running_one:
+        yield running_one
 
 
 @pytest.fixture(scope="session")

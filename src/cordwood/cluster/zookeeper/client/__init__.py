@@ -1,0 +1,1 @@
+"""Session with ZooKeeper: the port, its version over kazoo, its errors and its retries."""
