@@ -67,6 +67,10 @@ ONCE_WRONG: Final = (
     (2123, (_OUTSIDE, _OUTSIDE)),
     *((seed, (_OUTSIDE, _OUTSIDE, "lost epochs")) for seed in (92, 154)),
     (661, ("false abort", "burst")),
+    *((seed, ("false abort", "marker")) for seed in (279, 400)),
+    *((78, ("false abort", kind)) for kind in ("header", "size")),
+    *((397, ("false abort", kind)) for kind in ("burst", "zeroed page")),
+    (677, ("false abort", "zeroed page")),
 )
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(20_000 if SOAK else 300)]

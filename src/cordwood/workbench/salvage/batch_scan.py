@@ -35,7 +35,7 @@ from cordwood.records.record_batch import CRC_START, HEADER_SIZE, MAGIC
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.workbench.file_window import WINDOW_BYTES, FileWindow
 from cordwood.workbench.salvage.bit_errors import CASTAGNOLI, IEEE, find_wrong_bit, is_checksum_bit
-from cordwood.workbench.salvage.damaged_markers import DamagedCommit, find_commits
+from cordwood.workbench.salvage.damaged_markers import DamagedMarker, find_markers
 from cordwood.workbench.salvage.readable_batches import (
     ReadableBatches,
     fault_of,
@@ -87,7 +87,7 @@ class DamagedRange(NamedTuple):
 
     `header` is parsed from its first bytes, if that is possible; its fields may be wrong. The end
     of a range that `was_searched` is where a search found a batch, and not where a size leads.
-    `commits` are markers in it that are not whole.
+    `markers` in it are not whole.
     """
 
     position: int
@@ -96,7 +96,7 @@ class DamagedRange(NamedTuple):
     header: BatchHeader | None = None
     rebuilt: RebuiltBatch | None = None
     was_searched: bool = False
-    commits: tuple[DamagedCommit, ...] = ()
+    markers: tuple[DamagedMarker, ...] = ()
 
     @property
     def hides_more(self) -> bool:
@@ -449,8 +449,8 @@ def _damage(
     if end.has_skipped:
         cause += "; the search for batches behind it was cut short"
     left = None if header is None else rebuild_batch(data, header)
-    commits = tuple(find_commits(data))
-    return DamagedRange(position, end.position, cause, header, left, end.was_searched, commits)
+    markers = tuple(find_markers(data))
+    return DamagedRange(position, end.position, cause, header, left, end.was_searched, markers)
 
 
 def _is_zeros(data: Buffer) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, lacking_offsets
+from cordwood.workbench.salvage.lost_markers import LostMarker
+from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END
 from cordwood.workbench.salvage.salvage_report import (
     MISSING,
     WITHOUT_LOG,
@@ -19,19 +21,18 @@ from cordwood.workbench.salvage.salvage_report import (
 )
 from cordwood.workbench.salvage.source_directory import SideFileFacts
 from cordwood.workbench.salvage.transaction_ends import RebuiltMarker
-from cordwood.workbench.salvage.transaction_evidence import UNKNOWN_END, LostCommit
 
 
 class SalvageLosses(NamedTuple):
     """The missing offsets of a log: all lost ones, and the gaps from the log start on.
 
-    `commits` are markers of damaged batches.
+    `markers` are those of damaged batches.
     """
 
     lost: list[ReportedOffsets]
     gaps: list[ReportedOffsets]
     log_start: int = 0
-    commits: tuple[LostCommit, ...] = ()
+    markers: tuple[LostMarker, ...] = ()
 
     def reported(self, markers: Iterable[RebuiltMarker]) -> Iterator[ReportedOffsets]:
         """Yield the lost ranges from the log start on, without the places of rebuilt markers."""
@@ -61,19 +62,19 @@ def find_lost(
     lost = [each for each in gone if not each.is_gap(cleaned_to)]
     log_start = known.log_start if known.log_start < end else 0
     gaps = merge_gaps(_behind(gone, log_start), runs, cleaned_to=cleaned_to)
-    commits = tuple(each for damage in damages for each in _commits_of(damage))
-    return SalvageLosses(lost, list(gaps), log_start, commits)
+    markers = tuple(each for damage in damages for each in _markers_of(damage))
+    return SalvageLosses(lost, list(gaps), log_start, markers)
 
 
-def _commits_of(offsets: DamagedOffsets) -> Iterator[LostCommit]:
-    """Yield the commits of a damaged range, with the offsets at which each may have been."""
+def _markers_of(offsets: DamagedOffsets) -> Iterator[LostMarker]:
+    """Yield the markers of a damaged range, with the offsets at which each may have been."""
     first = offsets.first
     last = UNKNOWN_END if offsets.end is None else offsets.end - 1
-    for producer_id, offset in offsets.damage.commits:
-        if offset is not None and first <= offset <= last:
-            yield LostCommit(producer_id, offset, offset)
+    for each in offsets.damage.markers:
+        if each.offset is not None and first <= each.offset <= last:
+            yield LostMarker(each, each.offset, each.offset)
         else:
-            yield LostCommit(producer_id, first, last)
+            yield LostMarker(each, first, last)
 
 
 def _without_log(offsets: ReportedOffsets, orphans: Sequence[int]) -> ReportedOffsets:

@@ -38,12 +38,14 @@ from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
 from cordwood.workbench.salvage.file_runs import FileReader
 from cordwood.workbench.salvage.lost_offsets import SalvageLosses, find_lost
+from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
 from cordwood.workbench.salvage.new_log import (
     NewContents,
     copy_topic_id,
     removed_on_error,
     write_log,
 )
+from cordwood.workbench.salvage.producer_events import ProducerEvents
 from cordwood.workbench.salvage.salvage_report import (
     DamagedOffsets,
     SalvageReport,
@@ -63,13 +65,7 @@ from cordwood.workbench.salvage.transaction_ends import (
     doubtful_producers,
     find_ends,
 )
-from cordwood.workbench.salvage.transaction_evidence import (
-    UNKNOWN_END,
-    LostRange,
-    LostRanges,
-    ProducerEvents,
-    read_evidence,
-)
+from cordwood.workbench.salvage.transaction_evidence import read_evidence
 from cordwood.workbench.verify.log_end_witnesses import find_lost_tail, lost_tail_end
 
 
@@ -385,7 +381,7 @@ def _transaction_ends(
         if run.only is not None and run.only.trust < Trust.REBUILT
     )
     start = max(cleaned_to, merged.runs[0].first)
-    lost = LostRanges([*free, *taken], cleaned_to=start, commits=missing.commits)
+    lost = LostRanges([*free, *taken], cleaned_to=start, markers=missing.markers)
     if not list(events) or (lost.first is None and not missing.gaps):
         return TransactionEnds([], [], {}), events
     if lost.first is None:

@@ -23,13 +23,9 @@ from cordwood.core.types import NO_SEQUENCE
 from cordwood.records.batch_builder import BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.workbench.salvage.batch_run import TransactionEvent
-from cordwood.workbench.salvage.transaction_evidence import (
-    UNKNOWN_END,
-    LostRange,
-    LostRanges,
-    ProducerEvents,
-    TransactionEvidence,
-)
+from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
+from cordwood.workbench.salvage.producer_events import ProducerEvents
+from cordwood.workbench.salvage.transaction_evidence import TransactionEvidence
 
 END_IS_LOST: Final = "its transaction's end is lost"
 END_IS_DOUBTFUL: Final = "the marker of its transaction is doubtful"

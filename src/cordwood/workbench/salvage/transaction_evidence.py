@@ -4,18 +4,17 @@
     .snapshot   at its offset, the first offset of each producer's open transaction
 
 A snapshot has a checksum. An index has none, so it counts only if neither the log, nor a damaged
-commit marker, nor a snapshot contradicts one of its entries. It may have lost entries at its end:
+marker, nor a snapshot contradicts it. It may have lost entries at its end:
 it proves that a range has no other abort marker only if it has an entry behind the range whose
 marker is in the log.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from cordwood.core.binary import INT32_MAX, INT64_MAX
+from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import BytesError, DamagedFileError
 from cordwood.core.ports import FileKind, Files
 from cordwood.storage.files import file_names as names
@@ -27,116 +26,11 @@ from cordwood.storage.segment.transaction_index import (
     AbortedTxn,
     TransactionIndex,
 )
-from cordwood.workbench.salvage.batch_run import TransactionEvent
+from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
+from cordwood.workbench.salvage.open_transactions import highest_stable
+from cordwood.workbench.salvage.producer_events import ProducerEvents
 
-#: The end of a range of lost offsets whose end is unknown.
-UNKNOWN_END: Final = INT64_MAX
-
-
-class LostRange(NamedTuple):
-    """Lost offsets, both ends included; if they are not free, a doubtful batch stands there."""
-
-    first: int
-    last: int
-    is_free: bool = True
-
-
-class LostCommit(NamedTuple):
-    """A commit marker of a damaged batch, and the offsets at which it may have been."""
-
-    producer_id: int
-    first: int
-    last: int
-
-
-class LostRanges:
-    """The lost ranges of a log, in order; below `cleaned_to` records may be missing too.
-
-    `commits` are markers that were in the lost ranges.
-    """
-
-    def __init__(
-        self,
-        ranges: Iterable[LostRange],
-        *,
-        cleaned_to: int = 0,
-        commits: Iterable[LostCommit] = (),
-    ) -> None:
-        self._cleaned_to = cleaned_to
-        self._commits: dict[int, list[LostCommit]] = {}
-        for each in commits:
-            self._commits.setdefault(each.producer_id, []).append(each)
-        self._ranges = sorted(ranges)
-        self._lasts = [each.last for each in self._ranges]
-
-    @property
-    def first(self) -> int | None:
-        """The first lost offset."""
-        return self._ranges[0].first if self._ranges else None
-
-    def between(self, first: int, end: int | None) -> list[LostRange]:
-        """Return the parts of the ranges from an offset up to another one, which is excluded."""
-        found = []
-        limit = UNKNOWN_END if end is None else end - 1
-        for each in self._ranges[bisect_left(self._lasts, first) :]:
-            if each.first > limit:
-                break
-            first_lost, last_lost = max(each.first, first), min(each.last, limit)
-            found.append(LostRange(first_lost, last_lost, each.is_free))
-        return found
-
-    def has(self, offset: int) -> bool:
-        """Return whether an offset is lost."""
-        return bool(self.between(offset, offset + 1))
-
-    def may_have_commit(self, producer_id: int, offset: int) -> bool:
-        """Return whether a lost offset may be that of a producer's commit marker."""
-        commits = self._commits.get(producer_id, [])
-        return any(each.first <= offset <= each.last for each in commits)
-
-    def is_free(self, offset: int) -> bool:
-        """Return whether a marker can be written to a lost offset."""
-        return all(each.is_free for each in self.between(offset, offset + 1))
-
-    def may_lack(self, offset: int) -> bool:
-        """Return whether an offset is lost, or may have been removed by a cleaner or retention."""
-        return offset < self._cleaned_to or self.has(offset)
-
-    def may_lack_between(self, first: int, end: int) -> bool:
-        """Return whether one of some offsets, which are in no batch, may have been a marker."""
-        return bool(self.between(first, end)) or first < min(end, self._cleaned_to)
-
-
-class ProducerEvents:
-    """The transactional batches and markers of each producer in the new log, in order."""
-
-    def __init__(self, events: Iterable[TransactionEvent]) -> None:
-        self._by_producer: dict[int, list[TransactionEvent]] = {}
-        for event in events:
-            self._by_producer.setdefault(event.producer_id, []).append(event)
-        self._aborts = sorted(
-            after.first
-            for events in self._by_producer.values()
-            for before, after in pairwise(events)
-            if after.is_commit is False and before.is_commit is None and not after.is_doubtful
-        )
-
-    def aborts(self, first: int, last: int) -> list[int]:
-        """Return the abort markers behind data of their producers, in a range of offsets."""
-        return self._aborts[bisect_left(self._aborts, first) : bisect_right(self._aborts, last)]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._by_producer)
-
-    def of(self, producer_id: int) -> list[TransactionEvent]:
-        """Return the events of a producer."""
-        return self._by_producer.get(producer_id, [])
-
-    def within(self, producer_id: int, first: int, *, last: int) -> Sequence[TransactionEvent]:
-        """Return the events of a producer that begin in a range of offsets."""
-        events = self.of(producer_id)
-        start = bisect_left(events, first, key=_first_of)
-        return events[start : bisect_right(events, last, key=_first_of)]
+_NO_PROOF: Final = " proves nothing about transactions: "
 
 
 class ComparedIndex(NamedTuple):
@@ -208,33 +102,60 @@ def read_evidence(
     """Read the transaction indexes and snapshots of a directory, and compare them with the log."""
     listed = [names.parse_segment_name(name) for name in files.list(source, FileKind.FILE)]
     known = [each for each in listed if each is not None and not each.suffix]
-    bases = sorted({each.base_offset for each in known if each.extension == names.LOG})
+    indexes = _read_indexes(files, source, known, notes=notes)
+    start = _first_needed(indexes.values(), lost)
     snapshots = {
         int(each.base_offset): opened
         for each in known
         if each.extension == names.SNAPSHOT
-        and lost.first is not None
-        and each.base_offset > lost.first
+        and start is not None
+        and each.base_offset > start
         and (opened := _open_transactions(files, source, each, set(events))) is not None
     }
     in_order = sorted(snapshots.items())
     compared: list[ComparedIndex] = []
+    entries = (entry for index in indexes.values() for entry in index.entries)
+    gone = [entry for entry in entries if lost.has(entry.last_offset)]
+    stable = highest_stable(gone, events, lost=lost)
+    for path, index in indexes.items():
+        try:
+            for entry in index.entries:
+                _check_stable(entry, stable)
+                _check_snapshots(entry, in_order, producers=events)
+            compared.append(_compared(index, events, lost))
+        except ValueError as error:
+            notes.append(f"{path}{_NO_PROOF}{error}")
+    return TransactionEvidence(compared, snapshots)
+
+
+def _read_indexes(
+    files: Files, source: str, known: Sequence[names.SegmentName], *, notes: list[str]
+) -> dict[str, _IndexFile]:
+    """Return the readable indexes by path."""
+    bases = sorted({each.base_offset for each in known if each.extension == names.LOG})
+    found = {}
     for each in known:
         if each.extension != names.TXN_INDEX:
             continue
-        name = names.segment_name(each.base_offset, names.TXN_INDEX)
+        path = f"{source}/{names.segment_name(each.base_offset, names.TXN_INDEX)}"
         at = bisect_right(bases, each.base_offset)
         reach = each.base_offset + INT32_MAX
         last = min(reach, bases[at] - 1) if at < len(bases) else reach
-        index = _IndexFile([], each.base_offset, last)
         try:
-            index.entries.extend(_entries(files, f"{source}/{name}", each.base_offset))
-            for entry in index.entries:
-                _check_snapshots(entry, in_order, producers=events)
-            compared.append(_compared(index, events, lost))
+            entries = _entries(files, path, each.base_offset)
+            found[path] = _IndexFile(entries, each.base_offset, last)
         except (DamagedFileError, ValueError) as error:
-            notes.append(f"{source}/{name} proves nothing about transactions: {error}")
-    return TransactionEvidence(compared, snapshots)
+            notes.append(f"{path}{_NO_PROOF}{error}")
+    return found
+
+
+def _first_needed(indexes: Iterable[_IndexFile], lost: LostRanges) -> int | None:
+    """Return the offset behind which snapshots may decide about lost markers, None for none."""
+    if lost.first is None:
+        return None
+    entries = (entry for index in indexes for entry in index.entries)
+    begins = (entry.first_offset for entry in entries if lost.has(entry.last_offset))
+    return min([lost.first, *begins])
 
 
 def _entries(files: Files, path: str, base_offset: int) -> list[AbortedTxn]:
@@ -260,10 +181,8 @@ def _compared(index: _IndexFile, events: ProducerEvents, lost: LostRanges) -> Co
         ends = [each for each in within if each.is_commit is not None]
         if any(each.first < last or each.is_commit for each in ends):
             raise ValueError(f"the log has another marker before offset {last}")
-        if not ends and not lost.has(last):
-            raise ValueError(f"the log has no abort marker at offset {last}")
-        if not ends and lost.may_have_commit(entry.producer_id, last):
-            raise ValueError(f"the damaged marker at offset {last} is that of a commit")
+        if not ends:
+            _check_lost_marker(entry, events, lost)
         if _is_open_before(entry, events, lost):
             raise ValueError(f"the transaction of offset {entry.first_offset} began before it")
         if ends and not ends[-1].is_doubtful:
@@ -279,6 +198,8 @@ def _compared(index: _IndexFile, events: ProducerEvents, lost: LostRanges) -> Co
             unproven.append(last)
     if set(events.aborts(index.first, reach)) - {each.last_offset for each in index.entries}:
         raise ValueError("it lacks an abort marker of the log")
+    if lost.markers.has_other_abort(index.entries, events, covered=(index.first, reach)):
+        raise ValueError("it lacks a damaged abort marker")
     return ComparedIndex(proven, unproven, index.first, reach)
 
 
@@ -288,6 +209,24 @@ def _check_fields(entry: AbortedTxn, index: _IndexFile, *, after: int) -> None:
     is_stable = 0 <= entry.last_stable_offset <= entry.last_offset + 1
     if not (is_ordered and is_inside and is_stable and entry.producer_id >= 0):
         raise ValueError(f"the entry {tuple(entry)} is impossible")
+
+
+def _check_lost_marker(entry: AbortedTxn, events: ProducerEvents, lost: LostRanges) -> None:
+    """Compare an entry with what is left of its marker; ValueError if that contradicts it."""
+    if not lost.has(entry.last_offset):
+        raise ValueError(f"the log has no abort marker at offset {entry.last_offset}")
+    if lost.markers.has_commit(entry, events):
+        raise ValueError(f"the damaged marker at offset {entry.last_offset} is that of a commit")
+
+
+def _check_stable(entry: AbortedTxn, stable: Mapping[int, int]) -> None:
+    """Compare an entry without its marker with the transactions that were open behind it."""
+    found, highest = entry.last_stable_offset, stable.get(entry.last_offset, UNKNOWN_END)
+    if found > highest:
+        raise ValueError(
+            f"a transaction from offset {highest} on was open at the last stable offset {found}"
+            f" of the entry of {entry.last_offset}"
+        )
 
 
 def _check_snapshots(
@@ -342,7 +281,3 @@ def _open_transactions(
         for each in states
         if each.has_transaction and each.producer_id in producers
     }
-
-
-def _first_of(event: TransactionEvent) -> int:
-    return event.first

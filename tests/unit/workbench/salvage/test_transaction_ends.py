@@ -7,19 +7,15 @@ import pytest
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.storage.segment.transaction_index import AbortedTxn
 from cordwood.workbench.salvage.batch_run import TransactionEvent
+from cordwood.workbench.salvage.lost_ranges import LostRange, LostRanges
+from cordwood.workbench.salvage.producer_events import ProducerEvents
 from cordwood.workbench.salvage.salvage import salvage
 from cordwood.workbench.salvage.transaction_ends import (
     TransactionEnds,
     doubtful_producers,
     find_ends,
 )
-from cordwood.workbench.salvage.transaction_evidence import (
-    ComparedIndex,
-    LostRange,
-    LostRanges,
-    ProducerEvents,
-    TransactionEvidence,
-)
+from cordwood.workbench.salvage.transaction_evidence import ComparedIndex, TransactionEvidence
 from tests.unit.workbench.salvage_samples import (
     SOURCE,
     batch,

@@ -5,16 +5,12 @@ import pytest
 from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
 from cordwood.workbench.salvage.batch_run import TransactionEvent
-from cordwood.workbench.salvage.transaction_evidence import (
-    UNKNOWN_END,
-    LostCommit,
-    LostRange,
-    LostRanges,
-    ProducerEvents,
-    TransactionEvidence,
-    read_evidence,
-)
-from tests.unit.workbench.salvage_samples import SOURCE, batch, directory, entries
+from cordwood.workbench.salvage.damaged_markers import find_markers
+from cordwood.workbench.salvage.lost_markers import LostMarker
+from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
+from cordwood.workbench.salvage.producer_events import ProducerEvents
+from cordwood.workbench.salvage.transaction_evidence import TransactionEvidence, read_evidence
+from tests.unit.workbench.salvage_samples import SOURCE, batch, directory, entries, harmed, marker
 
 ZERO = "00000000000000000000"
 DATA = TransactionEvent(0, 1, 7, 0, 0, 1000)
@@ -113,18 +109,66 @@ def test_index_that_a_snapshot_contradicts_proves_nothing(
 
 
 @pytest.mark.parametrize(
-    ("commit", "is_right"), (((7, 2, 4), False), ((7, 3, 4), True), ((8, 2, 4), True))
+    ("data", "is_right"),
+    (
+        (marker(2), False),
+        (marker(3), True),
+        (marker(2, producer_id=99), False),
+        (marker(2, is_commit=False), True),
+    ),
 )
 def test_index_that_a_damaged_commit_contradicts_proves_nothing(
-    commit: tuple[int, int, int], is_right: object
+    data: bytes, is_right: object
 ) -> None:
-    lost = LostRanges([LostRange(2, 4)], commits=[LostCommit(*commit)])
+    (found,) = find_markers(harmed(data, 18))
+    assert found.offset is not None
+    lost = LostRanges([LostRange(2, 4)], markers=[LostMarker(found, found.offset, found.offset)])
     contents = {f"{ZERO}.log": batch(0), f"{ZERO}.txnindex": entries((7, 0, 2), (7, 5, 7))}
     events = ProducerEvents((DATA, LATER, ABORT))
 
-    found = read_evidence(directory(contents), SOURCE, events=events, lost=lost, notes=[])
+    proof = read_evidence(directory(contents), SOURCE, events=events, lost=lost, notes=[])
 
-    assert (found.aborted_with(7, 1) is not None) is is_right
+    assert (proof.aborted_with(7, 1) is not None) is is_right
+
+
+def test_index_without_a_damaged_abort_proves_nothing() -> None:
+    (found,) = find_markers(harmed(marker(3, is_commit=False), 18))
+    lost = LostRanges([LostRange(2, 4)], markers=[LostMarker(found, 3, 3)])
+    contents = {f"{ZERO}.log": batch(0), f"{ZERO}.txnindex": entries((7, 5, 7))}
+    events = ProducerEvents((DATA, LATER, ABORT))
+    notes: list[str] = []
+
+    proof = read_evidence(directory(contents), SOURCE, events=events, lost=lost, notes=notes)
+
+    assert not proof.covers(LostRange(2, 4))
+    assert "it lacks a damaged abort marker" in notes[0]
+
+
+def test_entry_with_too_high_a_last_stable_offset_proves_nothing() -> None:
+    """Producer 8 has a transaction open from offset 1 on."""
+    other = DATA._replace(first=1, last=1, producer_id=8)
+    events = DATA._replace(last=0), other, LATER, ABORT
+
+    found, notes = evidence((7, 0, 2), events=events)
+
+    assert found.aborted_with(7, 0) is None
+    assert "a transaction from offset 1 on was open" in notes[0]
+
+
+def test_snapshot_before_the_loss_contradicts_an_entry_too() -> None:
+    state = ProducerStateEntry(7, 0, (), -1, 1000, 0)
+    contents = {
+        f"{ZERO}.log": batch(0),
+        f"{ZERO}.txnindex": entries((7, 1, 3)),
+        f"{2:020}.snapshot": encode_snapshot([state]),
+    }
+    lost = LostRanges([LostRange(3, 4)])
+
+    found = read_evidence(
+        directory(contents), SOURCE, events=ProducerEvents([DATA]), lost=lost, notes=[]
+    )
+
+    assert found.aborted_with(7, 1) is None
 
 
 def test_snapshot_has_the_open_transactions() -> None:
@@ -139,18 +183,3 @@ def test_snapshot_has_the_open_transactions() -> None:
     assert list(found.openings(7, 2, end=None)) == [(6, 5)]
     assert list(found.openings(8, 2, end=None)) == [(6, None)]
     assert list(found.openings(7, 2, end=5)) == []
-
-
-def test_offset_of_a_doubtful_batch_is_lost_and_not_free() -> None:
-    lost = LostRanges([LostRange(2, 4), LostRange(6, 6, is_free=False)])
-
-    assert [lost.has(offset) for offset in (4, 5, 6)] == [True, False, True]
-    assert [lost.is_free(offset) for offset in (4, 6)] == [True, False]
-
-
-def test_lost_ranges_are_found_between_offsets() -> None:
-    lost = LostRanges([LostRange(8, 9), LostRange(2, 4)], cleaned_to=2)
-
-    assert [each[:2] for each in lost.between(3, 9)] == [(3, 4), (8, 8)]
-    assert [each[:2] for each in lost.between(5, None)] == [(8, 9)]
-    assert [lost.may_lack(offset) for offset in (1, 2, 5)] == [True, True, False]
