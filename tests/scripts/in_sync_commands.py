@@ -45,7 +45,7 @@ class InSyncCommands:
         self._log_end = 0
         self._high_watermark = 0
         self._min_isr = 1
-        self._alive: frozenset[int] = frozenset()
+        self._alive = dict[int, int]()
         self._now_ms = 0
         self._broker_epoch = 1
 
@@ -56,14 +56,15 @@ class InSyncCommands:
         self._min_isr = min_insync_replicas
 
     def alive(self, brokers: str) -> None:
-        """Set the brokers that are alive."""
-        self._alive = frozenset(_numbers(brokers))
+        """Set the brokers that are alive, as `broker` or `broker@epoch`."""
+        split = (each.partition("@") for each in brokers.split(","))
+        self._alive = {int(broker): int(epoch or -1) for broker, _, epoch in split}
 
     def lead(
         self, *, epoch: int, isr: str, replicas: str = "1,2,3", partition_epoch: int = 0
     ) -> str:
         """Begin to lead in an epoch; all replicas are alive unless that was set before."""
-        self._alive = self._alive or frozenset(_numbers(replicas))
+        self._alive = self._alive or dict.fromkeys(_numbers(replicas), -1)
         self._leader = Leader(
             _NODE,
             LeaderEpoch(epoch),
@@ -99,13 +100,15 @@ class InSyncCommands:
         error = self._led().error_after_append(_ORDERS, self._min_isr)
         return "acknowledged" if error is None else f"error {error_name(error)}"
 
-    def fetch(self, *, replica: int, offset: int) -> str:
+    def fetch(self, *, replica: int, offset: int, broker_epoch: int = -1) -> str:
         """Fetch as a follower, which has the records below the offset."""
         leader = self._led()
         state = leader.replica(replica)
         if state is None:
             raise ScriptError(f"{replica} is not assigned")
-        state.record_fetch(offset, leader_end=self._log_end, now_ms=self._now_ms)
+        state.record_fetch(
+            offset, leader_end=self._log_end, now_ms=self._now_ms, broker_epoch=broker_epoch
+        )
         proposal = leader.propose_expansion(
             replica, high_watermark=self._high_watermark, eligible=self._alive
         )

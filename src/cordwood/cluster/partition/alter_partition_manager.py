@@ -12,6 +12,9 @@ pause, so that a proposal that is repeated at once does not load the controller.
 
     NOT_CONTROLLER        of the request or of a partition: find the controller first
     STALE_BROKER_EPOCH    the next request has the broker's new epoch
+
+From version 3 on the controller rejects a proposal with a broker that has registered again since
+its last fetch. Kafka 3.9's controller with ZooKeeper does not compare these epochs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -146,9 +149,14 @@ def _sent_state(partition: PartitionId, proposal: IsrProposal, version: int) -> 
         partition_index=partition,
         leader_epoch=proposal.leader_epoch,
         new_isr=[] if has_epochs else isr,
-        new_isr_with_epochs=[BrokerState(broker_id=each) for each in isr] if has_epochs else [],
+        new_isr_with_epochs=_broker_states(proposal) if has_epochs else [],
         partition_epoch=proposal.partition_epoch,
     )
+
+
+def _broker_states(proposal: IsrProposal) -> list[BrokerState]:
+    states = zip(proposal.new_isr, proposal.broker_epochs, strict=True)
+    return [BrokerState(broker_id=broker, broker_epoch=epoch) for broker, epoch in states]
 
 
 def _state_of(

@@ -68,13 +68,16 @@ IsrState: TypeAlias = CommittedIsr | PendingIsr
 class IsrProposal(NamedTuple):
     """A change for the controller (Kafka: `AlterPartitionItem`, `sentLeaderAndIsr`).
 
-    The controller stores it if both epochs are those of its own state. The leader recovery state is
+    The controller stores it if both epochs are those of its own state, and if the brokers still
+    have the epochs of their last fetches, where these are known. The leader recovery state is
     always RECOVERED: a leader has recovered as soon as it leads.
     """
 
     leader_epoch: int
     partition_epoch: int
     new_isr: tuple[int, ...]
+    #: Of each broker in `new_isr`; -1 is not checked.
+    broker_epochs: tuple[int, ...]
 
 
 class AlteredIsr(NamedTuple):

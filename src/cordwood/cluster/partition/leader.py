@@ -14,7 +14,7 @@ Otherwise a leader alone in the ISR would raise it with each append, and the fol
 behind, could never reach it. `min.insync.replicas` never requires more replicas than exist.
 """
 
-from collections.abc import Container
+from collections.abc import Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -27,7 +27,11 @@ from cordwood.cluster.partition.in_sync_replicas import (
     PendingIsr,
     PendingShrinkIsr,
 )
-from cordwood.cluster.partition.replica_state import UNKNOWN_OFFSET, ReplicaState
+from cordwood.cluster.partition.replica_state import (
+    NO_BROKER_EPOCH,
+    UNKNOWN_OFFSET,
+    ReplicaState,
+)
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     IneligibleReplicaError,
@@ -69,13 +73,14 @@ class AssignedReplicas(NamedTuple):
 class LagCheck(NamedTuple):
     """A moment at which lags are measured: the leader's log end, and `replica.lag.time.max.ms`.
 
-    `eligible` has the brokers that may join the ISR: with ZooKeeper, those that are alive.
+    `eligible` has the brokers that may join the ISR, with ZooKeeper those that are alive, and their
+    broker epochs, -1 where these are unknown.
     """
 
     now_ms: float
     leader_end: int
     max_lag_ms: float
-    eligible: Container[int]
+    eligible: Mapping[int, int]
 
 
 class ProposalOutcome(Enum):
@@ -95,7 +100,7 @@ class ProposalOutcome(Enum):
 class Leader:
     """The leadership of one epoch. The in-sync replicas may change within it."""
 
-    __slots__ = ("_in_sync", "_node_id", "_replicas", "epoch", "epoch_start", "own_end")
+    __slots__ = ("_in_sync", "_node_id", "_replicas", "_sent", "epoch", "epoch_start", "own_end")
 
     def __init__(
         self,
@@ -112,6 +117,8 @@ class Leader:
         self.own_end = 0
         self._node_id = node_id
         self._in_sync: IsrState = CommittedIsr(assigned.isr, assigned.partition_epoch)
+        #: The last proposal; its change may not be pending any longer.
+        self._sent: IsrProposal | None = None
         self._replicas = {
             each: ReplicaState.at_election(is_in_sync=each in assigned.isr, now_ms=now_ms)
             for each in assigned.replicas
@@ -188,8 +195,8 @@ class Leader:
         if check is None:
             return end
         for each, replica in self._replicas.items():
-            if replica.log_end < end and each in check.eligible:
-                end = replica.log_end if self._is_caught_up(replica, check) else end
+            if replica.log_end < end and _is_eligible(each, replica, check.eligible):
+                end = replica.log_end if _is_caught_up(replica, check) else end
         return end
 
     # -- min.insync.replicas
@@ -227,7 +234,7 @@ class Leader:
     # -- changes of the in-sync replicas
 
     def propose_expansion(
-        self, replica_id: int, *, high_watermark: int, eligible: Container[int]
+        self, replica_id: int, *, high_watermark: int, eligible: Mapping[int, int]
     ) -> IsrProposal | None:
         """Propose to add a follower after its fetch, if it has caught up and may join.
 
@@ -237,7 +244,9 @@ class Leader:
         state, replica = self._in_sync, self._replicas.get(replica_id)
         if replica is None or not isinstance(state, CommittedIsr) or replica_id in state.isr:
             return None
-        if replica.log_end < max(high_watermark, self.epoch_start) or replica_id not in eligible:
+        if not _is_eligible(replica_id, replica, eligible):
+            return None
+        if replica.log_end < max(high_watermark, self.epoch_start):
             return None
         return self._propose(PendingExpandIsr(replica_id, state))
 
@@ -256,7 +265,7 @@ class Leader:
         ISR, which is safe.
         """
         pending = self.pending
-        if pending is None or proposal != self._proposal(pending):
+        if pending is None or proposal != self._sent:
             return ProposalOutcome.IGNORED
         if isinstance(answer, AlteredIsr):
             return self._commit(answer)
@@ -267,10 +276,17 @@ class Leader:
 
     def _propose(self, pending: PendingIsr) -> IsrProposal:
         self._in_sync = pending
-        return self._proposal(pending)
+        self._sent = sent = IsrProposal(
+            self.epoch,
+            pending.last_committed.partition_epoch,
+            pending.proposed_isr,
+            tuple(self._broker_epoch(each) for each in pending.proposed_isr),
+        )
+        return sent
 
-    def _proposal(self, pending: PendingIsr) -> IsrProposal:
-        return IsrProposal(self.epoch, pending.last_committed.partition_epoch, pending.proposed_isr)
+    def _broker_epoch(self, replica_id: int) -> int:
+        replica = self._replicas.get(replica_id)
+        return NO_BROKER_EPOCH if replica is None else replica.broker_epoch
 
     def _commit(self, answer: AlteredIsr) -> ProposalOutcome:
         """Commit the controller's state; its epoch is unchanged if it had that state before."""
@@ -284,12 +300,15 @@ class Leader:
         return [
             each
             for each in followers
-            if (replica := self._replicas.get(each)) is None
-            or not self._is_caught_up(replica, check)
+            if (replica := self._replicas.get(each)) is None or not _is_caught_up(replica, check)
         ]
 
-    @staticmethod
-    def _is_caught_up(replica: ReplicaState, check: LagCheck) -> bool:
-        return replica.is_caught_up(
-            check.leader_end, now_ms=check.now_ms, max_lag_ms=check.max_lag_ms
-        )
+
+def _is_caught_up(replica: ReplicaState, check: LagCheck) -> bool:
+    return replica.is_caught_up(check.leader_end, now_ms=check.now_ms, max_lag_ms=check.max_lag_ms)
+
+
+def _is_eligible(replica_id: int, replica: ReplicaState, eligible: Mapping[int, int]) -> bool:
+    """Return whether the broker is alive, in the registration that has sent the last fetch."""
+    epoch = eligible.get(replica_id)
+    return epoch is not None and replica.is_of(epoch)

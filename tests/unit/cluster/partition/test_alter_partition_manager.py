@@ -26,7 +26,9 @@ def proposal(
     number: int = 0, *, isr: tuple[int, ...] = (1, 2), topic_id: Uuid = ORDERS_ID
 ) -> SubmittedProposal:
     partition = TopicPartition(TopicName("orders"), PartitionId(number))
-    return SubmittedProposal(partition, topic_id, IsrProposal(4, 7, isr))
+    return SubmittedProposal(
+        partition, topic_id, IsrProposal(4, 7, isr, tuple(60 + each for each in isr))
+    )
 
 
 def manager(*submitted: SubmittedProposal) -> AlterPartitionManager:
@@ -86,7 +88,11 @@ def test_request_has_all_proposals_by_topic() -> None:
     (
         (1, [1, 2], []),
         (2, [1, 2], []),
-        (3, [], [BrokerState(broker_id=1), BrokerState(broker_id=2)]),
+        (
+            3,
+            [],
+            [BrokerState(broker_id=1, broker_epoch=61), BrokerState(broker_id=2, broker_epoch=62)],
+        ),
     ),
 )
 def test_proposed_isr_has_the_fields_of_the_version(

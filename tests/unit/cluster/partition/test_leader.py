@@ -3,7 +3,7 @@
 The transcripts in `tests/scripts/in_sync` show the transitions one after the other.
 """
 
-from collections.abc import Container
+from collections.abc import Mapping
 
 import pytest
 
@@ -23,6 +23,9 @@ from cordwood.core.types import LeaderEpoch, PartitionId, TopicName, TopicPartit
 
 ORDERS = TopicPartition(TopicName("orders"), PartitionId(0))
 ALL = (1, 2, 3)
+#: The brokers with their epochs.
+ALIVE = {1: 61, 2: 62, 3: 63, 4: 64}
+EPOCHS = (-1, -1)
 LAG_MS = 30_000
 
 
@@ -44,11 +47,13 @@ def fetch(of: Leader, replica_id: int, offset: int, *, now_ms: float = 0, end: i
     replica.record_fetch(offset, leader_end=end, now_ms=now_ms)
 
 
-def at(now_ms: float, *, eligible: Container[int] = ALL, end: int = 10) -> LagCheck:
+def at(now_ms: float, *, eligible: Mapping[int, int] = ALIVE, end: int = 10) -> LagCheck:
     return LagCheck(now_ms, end, LAG_MS, eligible)
 
 
-def expansion(of: Leader, replica_id: int = 2, *, eligible: Container[int] = ALL) -> IsrProposal:
+def expansion(
+    of: Leader, replica_id: int = 2, *, eligible: Mapping[int, int] = ALIVE
+) -> IsrProposal:
     proposal = of.propose_expansion(replica_id, high_watermark=8, eligible=eligible)
     assert proposal is not None
     return proposal
@@ -111,7 +116,7 @@ def test_follower_that_is_caught_up_and_eligible_holds_the_committed_end() -> No
 
     assert of.committed_end(1, check=at(LAG_MS)) == 8
     assert of.committed_end(1, check=at(LAG_MS + 1)) == 10
-    assert of.committed_end(1, check=at(LAG_MS, eligible=(1, 3))) == 10
+    assert of.committed_end(1, check=at(LAG_MS, eligible={1: 61, 3: 63})) == 10
     assert of.committed_end(1) == 10
 
 
@@ -155,15 +160,15 @@ def test_follower_joins_at_the_high_watermark_and_the_start_of_the_epoch() -> No
     of = leader(1)
     fetch(of, 2, 7)
 
-    assert of.propose_expansion(2, high_watermark=8, eligible=ALL) is None
-    assert of.propose_expansion(2, high_watermark=7, eligible=ALL) == (4, 7, (1, 2))
+    assert of.propose_expansion(2, high_watermark=8, eligible=ALIVE) is None
+    assert of.propose_expansion(2, high_watermark=7, eligible=ALIVE) == (4, 7, (1, 2), EPOCHS)
 
 
 def test_follower_below_the_start_of_the_epoch_does_not_join() -> None:
     of = leader(1)
     fetch(of, 2, 4)
 
-    assert of.propose_expansion(2, high_watermark=0, eligible=ALL) is None
+    assert of.propose_expansion(2, high_watermark=0, eligible=ALIVE) is None
 
 
 @pytest.mark.parametrize("replica_id", (1, 3, 4))
@@ -172,14 +177,54 @@ def test_only_an_eligible_follower_outside_the_isr_joins(replica_id: int) -> Non
     fetch(of, 2, 10)
     fetch(of, 3, 10)
 
-    assert of.propose_expansion(replica_id, high_watermark=8, eligible=(1, 2, 4)) is None
+    assert (
+        of.propose_expansion(replica_id, high_watermark=8, eligible={1: 61, 2: 62, 4: 64}) is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("fetched_with", "alive_with", "joins"),
+    ((62, 62, True), (62, 65, False), (-1, 65, True), (62, -1, True)),
+)
+def test_follower_joins_in_the_registration_of_its_last_fetch(
+    fetched_with: int, alive_with: int, *, joins: bool
+) -> None:
+    of = leader(1)
+    replica = of.replica(2)
+    assert replica is not None
+    replica.record_fetch(10, leader_end=10, now_ms=0, broker_epoch=fetched_with)
+
+    proposal = of.propose_expansion(2, high_watermark=8, eligible={2: alive_with})
+
+    assert proposal == ((4, 7, (1, 2), (-1, fetched_with)) if joins else None)
+
+
+def test_follower_of_an_earlier_registration_does_not_hold_the_committed_end() -> None:
+    of = leader(1)
+    replica = of.replica(2)
+    assert replica is not None
+    replica.record_fetch(8, leader_end=8, now_ms=0, broker_epoch=62)
+
+    assert of.committed_end(1, check=at(0, eligible={2: 62})) == 8
+    assert of.committed_end(1, check=at(0, eligible={2: 65})) == 10
+
+
+def test_answer_counts_if_the_follower_has_registered_again_since_the_proposal() -> None:
+    of = leader(1)
+    fetch(of, 2, 8)
+    proposal = expansion(of)
+    replica = of.replica(2)
+    assert replica is not None
+    replica.record_fetch(8, leader_end=8, now_ms=0, broker_epoch=65)
+
+    assert of.complete(proposal, 107) is ProposalOutcome.REVERTED
 
 
 def test_in_sync_follower_does_not_join_again() -> None:
     of = leader()
     fetch(of, 2, 10)
 
-    assert of.propose_expansion(2, high_watermark=8, eligible=ALL) is None
+    assert of.propose_expansion(2, high_watermark=8, eligible=ALIVE) is None
 
 
 def test_one_change_is_pending_at_a_time() -> None:
@@ -188,7 +233,7 @@ def test_one_change_is_pending_at_a_time() -> None:
 
     expansion(of)
 
-    assert of.propose_expansion(2, high_watermark=8, eligible=ALL) is None
+    assert of.propose_expansion(2, high_watermark=8, eligible=ALIVE) is None
     assert of.propose_shrink(at(LAG_MS + 1)) is None
 
 
@@ -197,13 +242,13 @@ def test_shrink_removes_all_followers_that_are_out_of_sync_and_never_the_leader(
     fetch(of, 2, 10, now_ms=0)
 
     assert of.propose_shrink(at(LAG_MS)) is None
-    assert of.propose_shrink(at(LAG_MS + 1)) == (4, 7, (1, 2))
+    assert of.propose_shrink(at(LAG_MS + 1)) == (4, 7, (1, 2), EPOCHS)
 
 
 def test_shrink_removes_a_broker_that_is_not_assigned() -> None:
     of = leader(1, 4, replicas=(1,))
 
-    assert of.propose_shrink(at(0)) == (4, 7, (1,))
+    assert of.propose_shrink(at(0)) == (4, 7, (1,), (-1,))
 
 
 # -- answers

@@ -50,6 +50,18 @@ def test_in_sync_replica_has_the_maximum_lag_for_its_first_fetch() -> None:
     assert not replica.is_caught_up(11, now_ms=131, max_lag_ms=30)
 
 
+def test_fetch_is_one_of_the_registration_that_has_sent_it() -> None:
+    replica = ReplicaState(broker_epoch=62)
+
+    assert replica.is_of(62)
+    assert not replica.is_of(63)
+
+
+def test_unknown_broker_epoch_is_one_of_each_registration() -> None:
+    assert ReplicaState().is_of(62)
+    assert ReplicaState(broker_epoch=62).is_of(-1)
+
+
 def test_other_replica_is_not_caught_up_at_the_election_even_as_the_clock_starts() -> None:
     replica = ReplicaState.at_election(is_in_sync=False, now_ms=0)
 
