@@ -27,13 +27,14 @@ from cordwood.broker.partitions.partition_leader import (
 from cordwood.broker.partitions.partition_role import Follower, Offline, Role
 from cordwood.broker.partitions.topic_metrics import TopicMetrics
 from cordwood.broker.partitions.waiting_fetches import WaitingFetches
+from cordwood.cluster.partition import epoch_lookup
+from cordwood.cluster.partition.epoch_lookup import LeaderLog
 from cordwood.cluster.partition.leader import AssignedReplicas, Leader
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     KafkaError,
     KafkaStorageError,
     NotLeaderOrFollowerError,
-    OffsetOutOfRangeError,
     PolicyViolationError,
     UnknownLeaderEpochError,
     UnknownTopicOrPartitionError,
@@ -41,7 +42,7 @@ from cordwood.core.errors import (
 from cordwood.core.ports import Pending
 from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, TopicPartition
 from cordwood.core.uuids import Uuid
-from cordwood.storage.checkpoints.leader_epoch_cache import UNKNOWN_END, EpochEnd
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEnd
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_append import AppendResult
 from cordwood.storage.log.log_read import (
@@ -317,10 +318,7 @@ class Partition:
 
     def last_offset_for_leader_epoch(self, leader_epoch: int) -> EpochEnd:
         """Return the largest epoch that is not above this one, and its end offset."""
-        log = self.led_log
-        if leader_epoch == self.leader_epoch:
-            return EpochEnd(self.leader_epoch, log.bounds.log_end)
-        return log.epochs.end_offset_for(LeaderEpoch(leader_epoch), log.bounds.log_end)
+        return epoch_lookup.last_offset_for_leader_epoch(self._leader_log(), leader_epoch)
 
     def find_divergence(self, last_epoch: int, offset: int) -> EpochEnd | None:
         """Return where the fetcher's log diverged from this one, None if it has not.
@@ -329,12 +327,12 @@ class Partition:
         """
         if last_epoch == NO_LEADER_EPOCH:
             return None
-        end = self.last_offset_for_leader_epoch(last_epoch)
-        if end == UNKNOWN_END or offset < self.log.bounds.log_start:
-            raise OffsetOutOfRangeError(
-                f"{self.name}: the end of epoch {last_epoch} is unknown (fetch offset {offset})"
-            )
-        return end if end.epoch < last_epoch or end.end_offset < offset else None
+        return epoch_lookup.find_divergence(self._leader_log(), last_epoch, offset=offset)
+
+    def _leader_log(self) -> LeaderLog:
+        log = self.led_log
+        bounds = log.bounds
+        return LeaderLog(log.epochs, self.leader_epoch, bounds.log_start, bounds.log_end)
 
     # -- waiting fetches
 
