@@ -17,6 +17,7 @@ from cordwood.compaction.cleaning_job import (
     CleaningFailedError,
     CleaningJob,
     CleaningResult,
+    CleaningStoppedError,
     PassControl,
 )
 
@@ -96,6 +97,7 @@ class _WorkerProcess:
     def __init__(self, popen: subprocess.Popen[bytes], pipe: "Connection") -> None:
         self._popen = popen
         self._pipe = pipe
+        self._is_stopped = False
 
     @classmethod
     def start(cls) -> Self:
@@ -128,6 +130,8 @@ class _WorkerProcess:
             return self._run(job, control, share)
         except (EOFError, OSError):
             status = self.end()
+            if self._is_stopped:
+                return CleaningStoppedError(f"{job.directory}: cleaning was stopped")
             return CleaningFailedError(
                 f"{job.directory}: the process of the pass {_exit_text(status)}"
             )
@@ -162,6 +166,7 @@ class _WorkerProcess:
         if polls == 0:
             self._pipe.send(None)
         elif polls == _GRACE_POLLS:
+            self._is_stopped = True
             self._popen.kill()
 
 

@@ -12,6 +12,7 @@ from cordwood.compaction.engine.plain_engine import PLAIN
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.compaction.plan.candidates import assess
 from cordwood.compaction.plan.log_facts import PlanningJob, read_log_facts
+from cordwood.compaction.runner import process_runner
 from cordwood.compaction.runner.process_runner import ProcessRunner
 from cordwood.core.ports import Ports
 from cordwood.core.system import SystemFiles
@@ -35,6 +36,19 @@ class Killing(Control):
         for each in self.runner.process_ids:
             os.kill(each, signal.SIGKILL)
         return False
+
+
+class Suspending(Control):
+    """A control that suspends the processes of a runner and then stops their passes."""
+
+    def __init__(self, runner: ProcessRunner) -> None:
+        super().__init__()
+        self.runner = runner
+
+    def is_stopped(self) -> bool:
+        for each in self.runner.process_ids:
+            os.kill(each, signal.SIGSTOP)
+        return True
 
 
 @pytest.fixture
@@ -91,6 +105,18 @@ def test_pass_in_a_process_stops_on_request(job: CleaningJob, runner: ProcessRun
         runner.run(job, control)
 
     assert not [name for name in os.listdir(job.directory) if name.endswith(".cleaned")]  # noqa: PTH208  # names
+
+
+def test_process_without_an_answer_to_a_stop_is_killed_and_its_pass_is_stopped(
+    job: CleaningJob, runner: ProcessRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process is suspended before its stop is sent, as on a machine that is too busy."""
+    monkeypatch.setattr(process_runner, "_GRACE_POLLS", 1)
+
+    with pytest.raises(CleaningStoppedError, match="cleaning was stopped"):
+        runner.run(job, Suspending(runner))
+
+    assert not runner.process_ids
 
 
 def test_process_that_is_killed_has_failed_its_pass(
