@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from cordwood.records.kernels.kernel_library import LIBRARY
+from cordwood.records.kernels.kernel_library import FAULT, LIBRARY, REMEDY
 from cordwood.spark.runtime.stream_settings import SHORT_BATCHES
 
 GOOD: Final = "good"
@@ -67,7 +67,7 @@ def run_checks(data: str) -> list[CheckResult]:
     return [
         check_python(sys.version_info[:3]),
         *(check_wheel(name, _version(name)) for name in (*_REQUIRED, *_OPTIONAL)),
-        check_kernels(None if LIBRARY is None else LIBRARY.level),
+        check_kernels(None if LIBRARY is None else LIBRARY.level, FAULT),
         check_java(_java_version_output()),
         *([] if _version("pyspark") is None else _check_spark_defaults(_spark_defaults())),
         check_disk(data, _free_bytes(data)),
@@ -94,16 +94,11 @@ def check_wheel(name: str, found: str | None) -> CheckResult:
     return CheckResult(name, BAD, "not installed", f"pip install {name}")
 
 
-def check_kernels(level: str | None) -> CheckResult:
+def check_kernels(level: str | None, fault: str) -> CheckResult:
     """Check the library of kernels; `level` is that of the processor, None without a library."""
     if level is not None:
         return CheckResult("kernels", GOOD, f"machine code for {level}")
-    return CheckResult(
-        "kernels",
-        NOTE,
-        "not in this installation, or not for this processor: plain Python reads records, slowly",
-        "install a wheel for this platform, or pip install --no-binary cordwood cordwood",
-    )
+    return CheckResult("kernels", NOTE, f"{fault}; plain Python reads records, slowly", REMEDY)
 
 
 def check_java(version_output: str | None) -> CheckResult:

@@ -101,11 +101,13 @@ def test_wheels_of_spark_are_installed_together(name: str) -> None:
 
 
 def test_kernels_are_of_a_level_or_missing() -> None:
-    found, missing = (doctor_checks.check_kernels(level) for level in ("x86-64-v3", None))
+    found = doctor_checks.check_kernels("x86-64-v3", "")
+    missing = doctor_checks.check_kernels(None, "there is no library")
 
     assert (found.state, missing.state) == (GOOD, NOTE)
     assert "x86-64-v3" in str(found)
-    assert "pip install" in missing.remedy
+    assert "there is no library" in missing.found
+    assert "pip install --force-reinstall" in missing.remedy
 
 
 @pytest.mark.parametrize(("free_bytes", "state"), ((2 << 30, GOOD), (1, NOTE), (None, BAD)))

@@ -8,10 +8,10 @@ numpy. May import `core` and the rest of `records`.
 """
 
 import sys
-from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from cordwood.records.kernels.kernel_library import LIBRARY, are_interpreted
+from cordwood.records.kernels.kernel_library import FAULT, LIBRARY, REMEDY, are_interpreted
 
 if TYPE_CHECKING:
     from cordwood.records.batch_checks import BatchChecker
@@ -64,23 +64,21 @@ STRIDES_PAY_FROM_WHEN_LOADED: Final = 250
 #: The bytes of a batch from which the kernel finds a record faster.
 LOOKUPS_PAY_FROM: Final = 4 << 10
 
-_NO_LIBRARY: Final = (
-    "kernels: this installation has none, so records are read in plain Python, many times slower;"
-    " install a wheel of cordwood for this platform, or one that is built on it"
-    " (pip install --no-binary cordwood cordwood)"
-)
+_NO_LIBRARY: Final = "kernels: %s; records are read in plain Python, many times slower; %s"
+
+#: Each thread that misses the library takes a number, and the first one logs the warning.
+_numbers = count()
 
 
-@cache
 def has_kernels() -> bool:
     """Return whether the fast twins are used; log a warning once if the library is missing.
 
     Interpreted kernels would be slower than the plain twins.
     """
-    if LIBRARY is None and not are_interpreted():
+    if LIBRARY is None and not are_interpreted() and next(_numbers) == 0:
         import logging  # noqa: PLC0415  # seldom
 
-        logging.getLogger(__name__).warning(_NO_LIBRARY)
+        logging.getLogger(__name__).warning(_NO_LIBRARY, FAULT, REMEDY)
     return LIBRARY is not None
 
 

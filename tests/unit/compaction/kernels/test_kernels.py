@@ -1,7 +1,6 @@
 """The choice of an engine."""
 
 import sys
-from collections.abc import Iterator
 from subprocess import run
 
 import pytest
@@ -14,12 +13,9 @@ from cordwood.records.kernels.kernel_library import LIBRARY
 
 
 @pytest.fixture
-def _without_library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _without_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the library, as on a platform that has none."""
     monkeypatch.setattr(records_kernels, "LIBRARY", None)
-    records_kernels.has_kernels.cache_clear()
-    yield
-    records_kernels.has_kernels.cache_clear()
 
 
 @pytest.mark.usefixtures("_without_library")

@@ -1,6 +1,7 @@
-"""The library of kernels: found, missing, or ignored."""
+"""The library of kernels: found, missing, damaged, or ignored."""
 
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -22,13 +23,32 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_library_is_found_with_its_kernels_and_level(module: ModuleType) -> None:
-    assert find_library(module.__name__) == ({"a.b": len}, "x86-64-v2", True, "f00d")
+    library, fault = find_library(module.__name__)
+
+    assert (library, fault) == (({"a.b": len}, "x86-64-v2", True, "f00d"), "")
 
 
-def test_missing_library_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CORDWOOD_KERNELS", raising=False)
 
-    assert find_library("cordwood.records.kernels.a_module_that_does_not_exist") is None
+    found = find_library("cordwood.records.kernels.a_module_that_does_not_exist")
+
+    assert found == (None, "this installation has no library of kernels")
+
+
+def test_fault_of_a_damaged_library_has_its_file_and_the_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "damaged_library.abi3.so"
+    file.write_bytes(b"not a library of this system")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delenv("CORDWOOD_KERNELS", raising=False)
+
+    library, fault = find_library("damaged_library")
+
+    assert library is None
+    assert str(file) in fault
+    assert "does not load" in fault
 
 
 def test_library_is_ignored_when_kernels_are_interpreted(
@@ -37,4 +57,4 @@ def test_library_is_ignored_when_kernels_are_interpreted(
     monkeypatch.setenv("CORDWOOD_KERNELS", "interpreted")
 
     assert are_interpreted()
-    assert find_library(module.__name__) is None
+    assert find_library(module.__name__)[0] is None

@@ -1,8 +1,10 @@
 """The choice between the kernels of the library and their plain twins."""
 
+import logging
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -30,12 +32,11 @@ def ask(code: str) -> str:
 
 
 @pytest.fixture
-def _without_library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _without_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the library, as on a platform that has none."""
     monkeypatch.setattr(kernels, "LIBRARY", None)
-    kernels.has_kernels.cache_clear()
-    yield
-    kernels.has_kernels.cache_clear()
+    monkeypatch.setattr(kernels, "FAULT", "there is no library")
+    monkeypatch.setattr(kernels, "_numbers", count())
 
 
 @pytest.mark.usefixtures("_without_library")
@@ -61,8 +62,28 @@ def test_missing_library_is_a_warning_once(
     kernels.inspector()
 
     (warning,) = caplog.messages
+    assert warning.startswith("kernels: there is no library; ")
     assert "plain Python" in warning
-    assert "pip install --no-binary cordwood" in warning
+    assert "pip install --force-reinstall --no-deps --no-binary cordwood cordwood" in warning
+
+
+@pytest.mark.usefixtures("_without_library")
+def test_missing_library_is_a_warning_once_in_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second thread looks for kernels while the first one logs."""
+    monkeypatch.delenv("CORDWOOD_KERNELS", raising=False)
+    other, logged = threading.Thread(target=kernels.has_kernels), list[str]()
+
+    def note(record: logging.LogRecord) -> bool:
+        logged.append(record.getMessage())
+        if len(logged) == 1:
+            other.start()
+            other.join()
+        return False
+
+    monkeypatch.setattr(logging.getLogger(kernels.__name__), "filters", [note])
+    kernels.has_kernels()
+
+    assert len(logged) == 1
 
 
 @pytest.mark.usefixtures("_without_library")
