@@ -44,8 +44,8 @@ static void release(call *this_call) {
 
 /* Whether a buffer has items of the letter's type: bytes, or words in the machine's order. */
 static int has_items(const Py_buffer *buffer, char letter) {
-    char format = buffer->format && !buffer->format[1] ? buffer->format[0] : 0;
-    if (!buffer->format) format = 'B';
+    const char *named = buffer->format ? buffer->format : "B";
+    char format = named[0] && !named[1] ? named[0] : 0;
     if (letter == 's') return buffer->itemsize == 4 && (format == 'i' || format == 'l');
     if (letter == 'q' || letter == 't') return buffer->itemsize == 8 && (format == 'l' || format == 'q');
     return buffer->itemsize == 1 && format == 'B';
@@ -205,6 +205,7 @@ static int add_kernels(PyObject *table) {
         methods[at].ml_name = kernels[at].name;
         methods[at].ml_meth = (PyCFunction)(void (*)(void))call_kernel;
         methods[at].ml_flags = METH_FASTCALL;
+        methods[at].ml_doc = kernels[at].arguments; /* compared with the definition at import */
         PyObject *function = self ? PyCFunction_NewEx(&methods[at], self, NULL) : NULL;
         int failed = !function || PyDict_SetItemString(table, kernels[at].name, function);
         if (function) Py_DecRef(function);

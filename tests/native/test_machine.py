@@ -195,6 +195,10 @@ def test_arguments_are_not_kept(function: Find) -> None:
     assert sys.getrefcount(slab) == before
 
 
+def test_docstring_is_the_letters_of_the_arguments(function: Find) -> None:
+    assert function("sized").__doc__ == "(q3q3)t12"
+
+
 def test_kernel_runs_without_the_gil(function: Find) -> None:
     """The kernel ends early only if this thread runs Python during it."""
     words, rounds = np.zeros(2, np.int64), 1 << 36

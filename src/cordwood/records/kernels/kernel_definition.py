@@ -9,7 +9,7 @@ A type is a letter, so no definition depends on a compiler. A kernel releases th
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from cordwood.records.kernels.kernel_library import LIBRARY, KernelLibrary
 from cordwood.records.kernels.layout import TABLE_WIDTH
@@ -89,13 +89,23 @@ IS_COMPILED: Final = LIBRARY is not None
 HAS_CRC_INSTRUCTION: Final = LIBRARY is not None and LIBRARY.has_crc_instruction
 
 
-def _of_library(function: Kernel, library: KernelLibrary) -> Kernel:
-    """Return the library's kernel in place of a function; tests define kernels that it lacks."""
+def _of_library(function: Kernel, arguments: tuple[Kind, ...], library: KernelLibrary) -> Kernel:
+    """Return the library's kernel in place of a function; tests define kernels that it lacks.
+
+    Raise ImportError if the library has none of these types: it is left from other sources, as in
+    an editable installation whose tree has changed. The docstring of a kernel is its letters.
+    """
     name = f"{function.__module__}.{function.__qualname__}"
     if name not in library.kernels and not name.startswith("cordwood."):
         return function
-    found: Kernel = library.kernels[name]  # type: ignore[assignment]  # the function's signature
-    return found
+    letters = "".join(kind.letters for kind in arguments)
+    found = library.kernels.get(name)
+    if found is None or found.__doc__ != letters:
+        raise ImportError(
+            f"the library of kernels is of other sources, without {name}({letters});"
+            " in a checkout run make kernels, else install cordwood again"
+        )
+    return cast("Kernel", found)
 
 
 def kernel(result: Kind, *arguments: Kind) -> Callable[[Kernel], Kernel]:
@@ -104,7 +114,7 @@ def kernel(result: Kind, *arguments: Kind) -> Callable[[Kernel], Kernel]:
     def decorate(function: Kernel) -> Kernel:
         if maker is not None:
             return maker.kernel(function, result, arguments)
-        return function if LIBRARY is None else _of_library(function, LIBRARY)
+        return function if LIBRARY is None else _of_library(function, arguments, LIBRARY)
 
     return decorate
 

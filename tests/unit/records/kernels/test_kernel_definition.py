@@ -48,6 +48,11 @@ def doubled(value: int) -> int:
     return 2 * value
 
 
+def compiled(value: int) -> int:
+    """i"""  # noqa: D403  # the letters, as in a library
+    return 2 * value
+
+
 @pytest.mark.parametrize(
     ("kind", "letters"), ((SLABS, "(bb)"), (together(SOURCE, 3), "(rrr)"), (several(2), "(ii)"))
 )
@@ -83,20 +88,23 @@ def test_maker_receives_the_functions_with_their_types(monkeypatch: pytest.Monke
 def test_kernel_is_what_the_library_has_under_its_name(
     monkeypatch: pytest.MonkeyPatch, module: str, *, is_found: bool
 ) -> None:
-    library = library_of({"cordwood.records.a.doubled": abs})
+    library = library_of({"cordwood.records.a.doubled": compiled})
     monkeypatch.setattr(kernel_definition, "LIBRARY", library)
     monkeypatch.setattr(doubled, "__module__", module)
 
-    assert (kernel(INT, INT)(doubled) is abs) is is_found
+    assert (kernel(INT, INT)(doubled) is compiled) is is_found
 
 
-def test_kernel_that_the_library_lacks_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = library_of({})
-    monkeypatch.setattr(kernel_definition, "LIBRARY", library)
+@pytest.mark.parametrize("kernels", ({}, {"cordwood.records.a.doubled": compiled}))
+def test_kernel_that_the_library_lacks_is_an_error_with_a_remedy(
+    monkeypatch: pytest.MonkeyPatch, kernels: dict[str, Callable[..., object]]
+) -> None:
+    """The library is of sources without the kernel, or in which it has one argument."""
+    monkeypatch.setattr(kernel_definition, "LIBRARY", library_of(kernels))
     monkeypatch.setattr(doubled, "__module__", "cordwood.records.a")
 
-    with pytest.raises(KeyError, match=r"records\.a\.doubled"):
-        kernel(INT, INT)(doubled)
+    with pytest.raises(ImportError, match=r"records\.a\.doubled\(ii\); .* make kernels"):
+        kernel(INT, INT, INT)(doubled)
 
 
 def test_move_is_its_twin_without_a_maker() -> None:
