@@ -23,6 +23,7 @@ from cordwood.compaction.kernels import (
     row_verdicts,
 )
 from cordwood.compaction.kernels.key_entries import ENTRY_HEADER
+from cordwood.core.binary import INT64_MAX
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.kernels import (
     batch_checks,
@@ -174,6 +175,12 @@ def test_flags_end_with_the_offsets() -> None:
     assert flags.tolist() == [1, 9, 9]
 
 
+def test_range_of_the_next_offset_is_not_before_the_first() -> None:
+    ranges = np.array([[0, 3]], np.int64)
+
+    assert state_scan.mark_transactional(read_only(bytes(8)), ranges, -1, slab(1)) == 0
+
+
 @pytest.mark.parametrize("short", range(11))
 def test_columns_that_differ_in_length_are_rejected(short: int) -> None:
     """The columns of bytes, which hold no starts, may be empty."""
@@ -260,7 +267,7 @@ def test_key_map_ends_with_its_memory(sizes: dict[str, int], ended: int) -> None
     assert go_over(learnable(), **sizes) == ended
 
 
-@pytest.mark.parametrize(("out", "key"), ((4, 0), (5, 96), (5, -1)))
+@pytest.mark.parametrize(("out", "key"), ((4, 0), (5, 96), (5, -1), (5, INT64_MAX)))
 def test_keys_without_room_or_bytes_are_not_gathered(out: int, key: int) -> None:
     notes = np.array([[key, 5 << 1, 0, 0]], np.int64)
 

@@ -145,6 +145,7 @@ def scan_states(
 @kernel(INT, SOURCE, TABLE.of(2), INT, SLAB)
 def mark_transactional(offsets: Bytes, ranges: Words, at: int, flags: Bytes) -> int:
     """Write a flag for each offset; return the range that the next offset may be in."""
+    at = max(at, 0)
     for row in range(min(len(flags), len(offsets) // 8)):
         offset = word_at(offsets, row * 8)
         while at < len(ranges) and ranges[at, 1] < offset:
