@@ -117,7 +117,6 @@ bench-spark: $(INSTALLED) $(PEERS) kernels ## figures next to Spark's own connec
 soak: $(INSTALLED) $(PEERS) kernels ## the same code with large numbers, then a fresh clone
 	@scripts/setup-interop
 	@CORDWOOD_SOAK=1 HYPOTHESIS_PROFILE=long $(PY) -m pytest --timeout=7200 $(ARGS)
-	@scripts/setup-venv $(VENV) requirements/compiler.txt
 	@scripts/sanitized-kernels
 	@$(PY) -m benchmarks.spark.compaction --soak
 	@scripts/fresh-clone test demo test
