@@ -21,7 +21,9 @@ from typing import Final
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARY: Final = "cordwood/records/kernels/_machine.abi3.so"
+_CHOICE: Final = "CORDWOOD_BUILD_KERNELS"
 _REQUIRED: Final = "required"
+_NEVER: Final = "0"
 
 
 class KernelBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # of any builder
@@ -61,8 +63,10 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # of any b
         is_stable = sys.implementation.name == "cpython" and not sysconfig.get_config_var(
             "Py_GIL_DISABLED"
         )
-        chosen = os.environ.get("CORDWOOD_BUILD_KERNELS", "")
-        return self.target_name == "wheel" and chosen != "0" and is_stable
+        chosen = os.environ.get(_CHOICE, "")
+        if chosen not in {"", _REQUIRED, _NEVER}:
+            raise SystemExit(f"cordwood: {_CHOICE} is {chosen!r}; set {_REQUIRED} or {_NEVER}")
+        return self.target_name == "wheel" and chosen != _NEVER and is_stable
 
     def _target(self) -> str:
         return os.environ.get("CORDWOOD_KERNELS_TARGET", "")
@@ -73,7 +77,7 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # of any b
         return subprocess.run(command, cwd=self.root, check=False).returncode == 0
 
     def _report_failure(self) -> None:
-        if os.environ.get("CORDWOOD_BUILD_KERNELS") == _REQUIRED:
+        if os.environ.get(_CHOICE) == _REQUIRED:
             raise SystemExit("cordwood: the kernels could not be compiled")
         self.app.display_warning(
             "cordwood: the kernels could not be compiled (the reason is above), so this wheel is"

@@ -126,6 +126,19 @@ def test_wheel_is_plain_when_kernels_are_left_out(
     assert not any("numba" in each for each in WheelBuilder(str(project)).config.dependencies)
 
 
+def test_unknown_choice_of_kernels_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
+    """Taken for the default, `false` would compile them."""
+    wanted = compiled(monkeypatch, does_work=True)
+    monkeypatch.setenv("CORDWOOD_BUILD_KERNELS", "false")
+
+    with pytest.raises(SystemExit, match="'false'; set required or 0"):
+        built(project)
+
+    assert wanted == []
+
+
 def test_editable_installation_has_the_library_in_the_tree(
     monkeypatch: pytest.MonkeyPatch, project: Path
 ) -> None:
