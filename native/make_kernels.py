@@ -59,8 +59,13 @@ def main(arguments: list[str]) -> None:
 
 
 def prepare() -> None:
-    """Set numba to the lowest level of this processor, before it is imported."""
+    """Set numba to the lowest level of this processor, before it is imported.
+
+    Other settings of numba, such as NUMBA_OPT, would make another library of the same fingerprint.
+    """
     lowest = LEVELS[this_processor()][0]
+    for name in [each for each in os.environ if each.startswith("NUMBA_")]:
+        del os.environ[name]
     os.environ |= {
         "CORDWOOD_KERNELS": "interpreted",
         "NUMBA_CPU_NAME": lowest.cpu,
