@@ -15,6 +15,7 @@ from tests.scripts import transcript
 from tests.scripts.classic_group_commands import ClassicGroupCommands
 from tests.scripts.cleaner_commands import CleanerCommands
 from tests.scripts.consumer_group_commands import ConsumerGroupCommands
+from tests.scripts.controller_commands import ControllerCommands
 from tests.scripts.delivery_commands import DeliveryCommands
 from tests.scripts.fetch_session_commands import FetchSessionCommands
 from tests.scripts.image_commands import ImageCommands
@@ -37,6 +38,7 @@ FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "positions": PositionCommands,
     "partition": PartitionCommands,
     "images": ImageCommands,
+    "controller": ControllerCommands,
     "in_sync": InSyncCommands,
     "deliveries": DeliveryCommands,
     "membership": MembershipCommands,
