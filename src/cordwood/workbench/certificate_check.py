@@ -1,6 +1,7 @@
 """Check of a certificate of compaction by a third person: against the log alone.
 
-    partition, start, end   the log is the one of the certificate, and has its range
+    partition, start, end   the log is the one of the certificate, and has its range; it may begin
+                            later if it has the same records
     SHA-256, counts         of the records below `end`, read from the log, are the certificate's
     states                  so are the producers, the outcomes of transactions and the markers; a
                             certificate of an older version does not state them, which is a note
@@ -113,10 +114,13 @@ def check_certificate(
             first, log_end, _ = reader.offsets()
             start, end = max(certificate.start, first), min(certificate.end, log_end)
             digest = digest_records(reader, start=start, end=end, readers=readers)
-            differences = [
-                *_range_differences(certificate, first, log_end),
+            contents = [
                 *_record_differences(certificate, digest),
                 *_state_differences(certificate, digest),
+            ]
+            differences = [
+                *_range_differences(certificate, first, log_end, is_same=not contents),
+                *contents,
                 *_key_differences(files, path, certificate, notes),
             ]
     except BadRecordsError as error:
@@ -151,8 +155,14 @@ def _checked(
     )
 
 
-def _range_differences(certificate: Certificate, first: int, log_end: int) -> Iterator[str]:
-    if first > certificate.start:
+def _range_differences(
+    certificate: Certificate, first: int, log_end: int, *, is_same: bool
+) -> Iterator[str]:
+    """Yield the bounds that the log does not reach.
+
+    A log with the same records may begin later: a salvage begins it at the first batch.
+    """
+    if first > certificate.start and not is_same:
         yield f"the log begins at offset {first}, and the certificate at {certificate.start}"
     if log_end < certificate.end:
         yield f"the log ends at offset {log_end}, and the certificate at {certificate.end}"

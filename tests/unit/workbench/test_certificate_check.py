@@ -55,6 +55,32 @@ def test_later_records_and_segments_do_not_matter() -> None:
     assert checked(partition, certificate).differences == ()
 
 
+def moved(partition: CompactedPartition, *, has_records: bool) -> CertificateCheck:
+    """Check a log whose first segment begins at offset 1, with its records or without."""
+    certificate = partition.compact(order()).certificate
+    files = partition.place.files
+    assert certificate is not None
+    put(files, name(1), got(files, name(0)) if has_records else b"")
+    for each in files.list(DIRECTORY):
+        if each.startswith(name(0, ".")):
+            files.remove(f"{DIRECTORY}/{each}")
+    rebuild_all(files)
+    return checked(partition, certificate)
+
+
+def test_log_that_begins_later_with_the_same_records_is_certified() -> None:
+    """A salvage begins the log at the first batch."""
+    found = moved(CompactedPartition("a1", "a2 c1", "b2"), has_records=True)
+
+    assert (found.records, found.differences) == (2, ())
+
+
+def test_log_that_begins_later_without_records_is_not_certified() -> None:
+    found = moved(CompactedPartition("a1", "a2 c1", "b2"), has_records=False)
+
+    assert "the log begins at offset 1, and the certificate at 0" in found.differences
+
+
 def test_later_pass_has_another_certificate() -> None:
     partition, certificate = compacted()
     partition.compact(order(b"a"))
