@@ -128,7 +128,8 @@ class TransactionReader:
             return None
         is_ordered = all(one.last_offset < other.last_offset for one, other in pairwise(found))
         is_valid = is_ordered and all(
-            entry.last_offset < end and self._is_marked(entry) for entry in found
+            entry.first_offset <= entry.last_offset < end and self._is_marked(entry)
+            for entry in found
         )
         return found if found and is_valid else None
 

@@ -228,8 +228,9 @@ def entries(*found: tuple[int, int, int, int]) -> bytes:
         entries((2, 3, 5, 6), (1, 0, 2, 3)),
         entries((1, 0, 2, 3), (1, 0, 2, 3), (2, 3, 5, 6)),
         entries((1, 0, 2, 3), (2, 3, 5, 6), (3, 6, 8, 9)),
+        entries((1, 0, 2, 3), (2, 6, 5, 6)),
     ),
-    ids=("reverse order", "an entry twice", "of a committed transaction"),
+    ids=("reverse order", "an entry twice", "of a committed transaction", "begin behind the end"),
 )
 def test_index_that_contradicts_the_log_is_not_used(index: bytes) -> None:
     place, log = logged(CONFIG)
