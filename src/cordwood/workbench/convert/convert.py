@@ -31,9 +31,13 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 )
 from cordwood.storage.checkpoints.partition_metadata_file import PARTITION_METADATA
 from cordwood.storage.files.atomic_write import exists, read_whole, write_atomically, write_synced
+from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.files.file_names import LOG, SNAPSHOT, parse_directory_name, segment_name
 from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.producers.producer_snapshot import encode_snapshot
+from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
 from cordwood.storage.reader.partition_reader import (
+    PartitionCheckpoints,
     PartitionReader,
     ReaderOffsets,
     SegmentDescription,
@@ -43,6 +47,7 @@ from cordwood.storage.reader.path_resolution import (
     read_high_watermark,
     reader_of,
 )
+from cordwood.storage.reader.producer_states import load_producer_states, read_snapshot
 from cordwood.storage.reader.segment_listing import snapshot_offsets
 from cordwood.workbench.convert.batch_converter import ConvertOptions
 from cordwood.workbench.convert.segment_converter import (
@@ -402,18 +407,44 @@ def _remove_work(files: Files, out: str) -> None:
 
 
 def _copy_side_files(files: Files, plan: PartitionPlan, folder: str) -> None:
-    """Copy the other files of a partition: topic id, leader epochs, producer snapshots."""
+    """Copy the other files of a partition: topic id, leader epochs, undamaged snapshots."""
     names = files.list(plan.source, FileKind.FILE)
-    snapshots = [each for each in snapshot_offsets(names) if each <= plan.log_end]
-    copied = [PARTITION_METADATA] if PARTITION_METADATA in names else []
-    copied += [segment_name(Offset(each), SNAPSHOT) for each in snapshots]
-    for name in copied:
-        data = read_whole(files, f"{plan.source}/{name}")
-        write_synced(files, f"{folder}/{name}", data=data)
+    if PARTITION_METADATA in names:
+        data = read_whole(files, f"{plan.source}/{PARTITION_METADATA}")
+        write_synced(files, f"{folder}/{PARTITION_METADATA}", data=data)
+    with closing(reader_of(files, plan.source)) as reader:
+        for offset in snapshot_offsets(names):
+            states = read_snapshot(reader, offset) if offset <= plan.log_end else None
+            if states is not None:
+                _write_snapshot(files, folder, offset, states)
+    _complete_snapshots(files, plan, folder)
     epochs = read_epoch_checkpoint(files, f"{plan.source}/{LEADER_EPOCHS}")
     known = [each for each in epochs if each.start_offset < plan.log_end]
     write_epoch_checkpoint(files, f"{folder}/{LEADER_EPOCHS}", entries=known)
     files.sync_directory(folder)
+
+
+def _complete_snapshots(files: Files, plan: PartitionPlan, folder: str) -> None:
+    """Write the snapshot of the log end, which the log of a running or crashed broker lacks.
+
+    A clean stop leaves one: a broker that finds none replays nothing, and forgets the transactions
+    that are open.
+    """
+    checkpoints = PartitionCheckpoints(plan.log_start, plan.cleaned_to)
+    source = DirectorySource(files, folder)
+    with closing(PartitionReader(source, lambda: checkpoints)) as reader:
+        if plan.log_end == plan.log_start or read_snapshot(reader, plan.log_end) is not None:
+            return
+        end = plan.log_end
+        producers = load_producer_states(reader, high_watermark=end, log_end=end)
+        _write_snapshot(files, folder, end, list(producers.producers.values()))
+
+
+def _write_snapshot(
+    files: Files, folder: str, offset: int, states: list[ProducerStateEntry]
+) -> None:
+    path = f"{folder}/{segment_name(Offset(offset), SNAPSHOT)}"
+    write_synced(files, path, data=encode_snapshot(states))
 
 
 def _missing(files: Files, plan: PartitionPlan) -> Iterator[tuple[int, int]]:

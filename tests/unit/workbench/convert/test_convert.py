@@ -22,6 +22,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     write_offset_checkpoint,
 )
 from cordwood.storage.files.atomic_write import exists
+from cordwood.storage.producers.producer_snapshot import decode_snapshot
 from cordwood.storage.reader.path_resolution import reader_of
 from cordwood.storage.reader.transaction_reader import TransactionReader
 from cordwood.testing.file_faults import PowerLoss
@@ -32,7 +33,7 @@ from cordwood.workbench.convert.convert import WORK, convert, open_conversion
 from cordwood.workbench.convert.segment_converter import convert_segments
 from cordwood.workbench.file_window import ignore_bytes
 from cordwood.workbench.verify.verify import verify
-from tests.unit.storage.log_samples import PARTITION
+from tests.unit.storage.log_samples import PARTITION, produced
 from tests.unit.storage.reader_samples import directory
 from tests.unit.storage.segment_samples import v2
 from tests.unit.workbench.convert_samples import log_directory
@@ -118,6 +119,33 @@ def test_high_watermark_is_not_above_that_of_the_source() -> None:
     converted(files)
 
     assert read_offset_checkpoint(files, f"/new/{HIGH_WATERMARKS}") == {PARTITION: 60}
+
+
+def test_open_transaction_of_a_running_broker_stays_open() -> None:
+    """Without a snapshot at the end, a broker that opens the new log would forget it."""
+    opened = produced(0, 2, producer=(9, 0), at=4, is_transactional=True)
+    files = directory(log=v2(0, 3) + bytes(opened) + v2(6, 8))
+
+    converted(files)
+
+    assert verify(files, ["/new"]).damages == ()
+    known = decode_snapshot(files.open(f"/new/t-0/{9:020}.snapshot").pread(1000, 0), path="")
+    assert [(each.producer_id, each.transaction_first_offset) for each in known] == [(9, 4)]
+
+
+def test_damaged_snapshot_is_not_copied() -> None:
+    files = log_directory()
+    snapshots = [each for each in files.list("/d/t-0") if each.endswith(".snapshot")]
+    for each in snapshots:
+        path = f"/d/t-0/{each}"
+        data = files.open(path).pread(1000, 0)
+        files.remove(path)
+        files.create(path).append(data[:-1] + b"x")
+
+    converted(files)
+
+    assert [each for each in files.list("/new/t-0") if each in snapshots] == [f"{90:020}.snapshot"]
+    assert verify(files, ["/new"]).damages == ()
 
 
 def test_log_that_has_lost_its_tail_is_rejected() -> None:
