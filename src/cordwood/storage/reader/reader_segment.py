@@ -4,8 +4,9 @@
     last       ends with its last whole batch. A tail may follow: of a write in progress or an
                interrupted one, or preallocated zeros
 
-No whole batch follows in a tail. A batch with a wrong checksum before a valid batch is not a tail:
-it belongs to the segment, and reading it raises CorruptMessageError.
+No whole batch follows in a tail, except in the values of a torn batch (`records.torn_batch`). A
+batch with a wrong checksum before a valid batch is not a tail: it belongs to the segment, and
+reading it raises CorruptMessageError.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,8 +17,9 @@ from typing import Final, NamedTuple
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
 from cordwood.core.ports import SegmentSource
-from cordwood.records.batch_header import BatchHeader, ensure_crc, read_header
+from cordwood.records.batch_header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.record_batch import MAGIC
+from cordwood.records.torn_batch import is_torn
 from cordwood.storage.files.file_names import INDEX, LOG, TIME_INDEX
 from cordwood.storage.files.header_scan import find_batch, headers
 from cordwood.storage.reader.checked_indexes import (
@@ -187,6 +189,8 @@ def _find_end_by_reading(view: SegmentView) -> tuple[int, int]:
 
 def _find_whole_batch(view: SegmentView, position: int, *, next_offset: int) -> int | None:
     """Return the position of the first whole batch after `position`; None without one."""
+    if _is_torn_at(view, position, next_offset=next_offset):
+        return None
     data = bytes(view.pread(min(RESYNC_BYTES, view.size - position), position))
     found = data.find(_MAGIC_BYTE, _MAGIC_AT + 1)
     while found >= 0:
@@ -196,6 +200,14 @@ def _find_whole_batch(view: SegmentView, position: int, *, next_offset: int) -> 
             return header.position
         found = data.find(_MAGIC_BYTE, found + 1)
     return None
+
+
+def _is_torn_at(view: SegmentView, position: int, *, next_offset: int) -> bool:
+    """Return whether the rest of a file is the begin of a batch; its values may contain batches."""
+    header = _header_at(bytes(view.pread(LARGEST_HEADER, position)), 0, position)
+    if header is None or header.end <= view.size or header.base_offset < next_offset:
+        return False
+    return is_torn(view.pread(view.size - position, position), header)
 
 
 def _header_at(data: bytes, at: int, position: int) -> BatchHeader | None:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from cordwood.core.ports import SegmentSource
 from cordwood.records.batch_checks import BatchChecker, CheckedBatch
+from cordwood.records.torn_batch import is_torn
 from cordwood.storage.files.file_names import LOG
 from cordwood.storage.reader.segment_listing import ListedSegment
 from cordwood.storage.segment.abstract_index import is_in_offset_range
@@ -32,7 +33,6 @@ from cordwood.workbench.verify.index_checks import (
 from cordwood.workbench.verify.offset_order_checks import OffsetOrderCheck
 from cordwood.workbench.verify.producer_checks import ProducerCheck
 from cordwood.workbench.verify.timestamp_checks import TimestampCheck
-from cordwood.workbench.verify.torn_batch import is_torn
 from cordwood.workbench.verify.transaction_index_checks import load_transaction_index
 
 _BLOCK: Final = 4096

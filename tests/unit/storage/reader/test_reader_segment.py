@@ -7,6 +7,7 @@ from cordwood.storage.reader.reader_segment import ReaderSegment, find_end, with
 from cordwood.storage.reader.segment_listing import SegmentChangedError
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE
 from cordwood.testing.memory_files import MemoryFile, MemoryFiles
+from tests.unit.storage.log_samples import batch
 from tests.unit.storage.reader_samples import (
     directory,
     harm,
@@ -59,6 +60,18 @@ def test_last_segment_ends_before_several_torn_batches() -> None:
 
     assert opened.view.size == AT[1]
     assert opened.next_offset == 2
+
+
+def test_last_segment_ends_before_a_torn_batch_with_a_batch_in_its_value() -> None:
+    """The value is a part of a dump; a later offset in it is not the end of this log."""
+    inner = v2(1000, size=200)
+    outer = bytes(batch(at=2, value=inner + inner))
+    size = outer.index(inner) + len(inner) + 5
+
+    opened = last(FIRST + outer[:size])
+
+    assert (opened.view.size, opened.next_offset) == (AT[1], 2)
+    assert last(FIRST + outer).next_offset == 3
 
 
 @pytest.mark.parametrize("at", (AT[1] + 16, AT[1] + 11, AT[1] + 8, AT[2] - 1))

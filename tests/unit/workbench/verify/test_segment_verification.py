@@ -75,6 +75,17 @@ def test_tail_whose_last_block_was_not_written_is_a_note() -> None:
     assert notes(directory(log=data[:8192] + bytes(len(data) - 8192)))[0][0] == ".log"
 
 
+def test_torn_end_with_a_batch_in_a_value_is_a_note() -> None:
+    inner = v2(7, size=200)
+    outer = bytes(batch(value=inner + inner))
+    size = outer.index(inner) + len(inner) + 2
+
+    files = directory(log=outer[:size])
+
+    assert damages(files) == []
+    assert [cause.partition(" bytes")[0] for _, cause in notes(files)] == [f"a tail of {size}"]
+
+
 def test_damaged_last_batch_of_full_size_is_not_a_torn_tail() -> None:
     files = directory(log=v2(0, 3) + v2(4, 9))
     harm(files, name(0), len(v2(0, 3)) + 70)

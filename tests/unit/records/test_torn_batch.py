@@ -4,10 +4,8 @@ import pytest
 
 from cordwood.records.batch_header import read_header
 from cordwood.records.compression import Codec
-from cordwood.workbench.verify.torn_batch import is_torn
+from cordwood.records.torn_batch import is_torn
 from tests.adversary.batch_bytes import BatchFacts, RecordContent, old_messages, v2_batch
-from tests.unit.storage.reader_samples import directory
-from tests.unit.workbench.verified import damages, notes
 
 INNER = v2_batch(BatchFacts(7, 7), (RecordContent(7, 1, b"inner", b"inner"),), (1, 1)).data
 RECORDS = tuple(
@@ -59,13 +57,3 @@ def test_message_with_a_wrong_size_is_no_tear(data: bytes) -> None:
     wrong[9] ^= 0x40
 
     assert not torn(bytes(wrong), len(wrong))
-
-
-def test_torn_end_with_a_batch_in_a_value_is_a_note() -> None:
-    data = batch()
-    size = data.index(INNER) + len(INNER) + 2
-
-    files = directory(log=data[:size])
-
-    assert damages(files) == []
-    assert [cause.partition(" bytes")[0] for _, cause in notes(files)] == [f"a tail of {size}"]

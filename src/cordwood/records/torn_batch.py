@@ -1,8 +1,8 @@
 """Recognition of a torn batch whose values contain whole batches, as dumps of logs have them.
 
-A crash may cut the last batch of a log within such a value. A walk then finds the batches in it, as
-it would behind damage. The batch is torn, and not damaged, if its sizes lead to the end of the
-file:
+A crash may cut the last batch of a log within such a value, and so may a reader that is faster than
+the write. A walk then finds the batches in it, as it would behind damage. The batch is torn, and
+not damaged, if its sizes lead to the end of the file:
 
     v2       the records before the last one are whole; the last one is cut, and the sizes of its
              key and value agree with its own
