@@ -14,8 +14,8 @@ dies, it leaves what a crashed broker leaves, and the next program that opens th
 as this job does. Finished logs stay finished.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
@@ -98,22 +98,23 @@ def compact_partitions(
             stack.enter_context(lock_directory(ports.files, directory))
         for first in range(0, len(places), LOGS_AT_ONCE):
             group = places[first : first + LOGS_AT_ONCE]
-            finished = _compact_group(spark, group, ports=ports, order=order, progress=progress)
-            _report(finished, on_report)
-            done += finished
+            finished = stack.enter_context(
+                closing(_compact_group(spark, group, ports=ports, order=order, progress=progress))
+            )
+            done += (_reported(each, on_report) for each in finished)
     return Compaction(
         tuple(each for each in done if isinstance(each, CompactReport)),
         tuple(each for each in done if isinstance(each, CordwoodError)),
     )
 
 
-def _report(
-    finished: Sequence[CompactReport | CordwoodError],
-    on_report: Callable[[CompactReport], object] | None,
-) -> None:
-    for each in finished:
-        if on_report is not None and isinstance(each, CompactReport):
-            on_report(each)
+def _reported(
+    result: CompactReport | CordwoodError, on_report: Callable[[CompactReport], object] | None
+) -> CompactReport | CordwoodError:
+    """Call `on_report` unless the log has failed; return the result."""
+    if on_report is not None and isinstance(result, CompactReport):
+        on_report(result)
+    return result
 
 
 def _compact_group(
@@ -123,8 +124,8 @@ def _compact_group(
     ports: Ports,
     order: CompactJobOrder,
     progress: Progress,
-) -> list[CompactReport | CordwoodError]:
-    """Compact logs that are open together."""
+) -> Generator[CompactReport | CordwoodError, None, None]:
+    """Compact logs that are open together; yield the result of each one once it is finished."""
     files = ports.files
     with ExitStack() as stack:
         logs: list[_OpenLog | CordwoodError] = []
@@ -141,7 +142,8 @@ def _compact_group(
         try:
             written = _run_passes(spark, due, files=files, order=order, progress=progress)
             outcomes = iter(_verify(spark, due, written=written, files=files, progress=progress))
-            return [_finish_next(ports, each, outcomes) for each in logs]
+            for opened in logs:
+                yield _finish_next(ports, opened, outcomes)
         finally:
             for each in due:
                 remove_attempts(files, each.log.directory)
@@ -245,10 +247,16 @@ def _verify_one(task: _VerificationTask, advance: AdvanceProgress, *, files: Fil
 
 
 def _finish(ports: Ports, each: _OpenLog, *, outcome: _Outcome) -> CompactReport | CordwoodError:
-    """Swap in verified segments; remove the segments of a failed log."""
+    """Swap in verified segments; remove the segments of a failed log.
+
+    A log whose segments were swapped in may fail too, if it cannot be read for its certificate.
+    """
     if isinstance(outcome, CordwoodError):
         with suppress(OSError):
             remove_cleaned(ports.files, each.log.directory)
         return outcome
     readers = RecordReaders(decoder(), state_scanner())
-    return swap_in(ports, each.log, prepared=each.begun, cleaning=outcome, readers=readers)
+    try:
+        return swap_in(ports, each.log, prepared=each.begun, cleaning=outcome, readers=readers)
+    except FAILURES_OF_A_LOG as error:
+        return error
