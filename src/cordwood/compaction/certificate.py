@@ -3,6 +3,8 @@
 import json
 from dataclasses import asdict, dataclass, fields
 
+from cordwood.compaction.key_hash import SEEDS
+from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import DamagedFileError
 
 #: The characters of a wrong line that an error shows.
@@ -93,7 +95,8 @@ def parse_certificate(line: str, *, path: str, number: int) -> Certificate:
         counted["stream"] = int(counted["stream"], 16)
         for name in ("erased_keys", "erased_records"):
             said[name] = tuple(said.get(name, ()))
-        return Certificate(**{**said, "counts": PassCounts(**counted)})
+        certificate = Certificate(**{**said, "counts": PassCounts(**counted)})
+        _check_values(certificate)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedFileError(
             "the line is not a certificate",
@@ -103,3 +106,24 @@ def parse_certificate(line: str, *, path: str, number: int) -> Certificate:
             found=repr(line[:_SHOWN]),
             remedy="give the file of cordwood compact --certificate, unchanged",
         ) from error
+    return certificate
+
+
+def _check_values(certificate: Certificate) -> None:
+    """Raise ValueError for a value that no pass writes."""
+    offsets = (certificate.start, certificate.end)
+    counts = [getattr(certificate.counts, each.name) for each in fields(PassCounts)]
+    is_valid = (
+        all(_is_value(getattr(certificate, each.name), each.type) for each in fields(Certificate))
+        and all(_is_value(each, str) for each in certificate.erased_keys)
+        and all(_is_value(each, int) for each in (*counts, *certificate.erased_records))
+        and 0 <= offsets[0] <= offsets[1] <= INT64_MAX
+        and 0 <= certificate.seed < SEEDS
+    )
+    if not is_valid:
+        raise ValueError("a field of another type, or out of its range")
+
+
+def _is_value(value: object, kind: object) -> bool:
+    """Return whether a field of texts or numbers has a value of its type; True is not a number."""
+    return kind not in {int, str} or type(value) is kind

@@ -1,10 +1,12 @@
 """The certificate as JSON."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 
 from cordwood.compaction.certificate import Certificate, PassCounts, parse_certificate
+from cordwood.compaction.key_hash import SEEDS
 from cordwood.core.errors import DamagedFileError
 
 
@@ -44,6 +46,35 @@ def test_older_certificate_lacks_the_newer_fields() -> None:
     found = parse_certificate(json.dumps({**older, "other": 1}), path="f", number=1)
 
     assert (found.sha256, found.start, found.end) == ("", 0, 30)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    (
+        {"end": "30"},
+        {"end": None},
+        {"end": True},
+        {"end": 1 << 63},
+        {"end": -1, "start": -1},
+        {"start": 31},
+        {"seed": -1},
+        {"seed": SEEDS},
+        {"partition": ["orders-0"]},
+        {"verified": 1},
+        {"sha256": None},
+        {"erased_keys": [1]},
+        {"erased_records": ["4"]},
+        {"counts": {**asdict(PassCounts()), "stream": "0", "records_kept": "2"}},
+    ),
+    ids=str,
+)
+def test_altered_certificate_with_an_impossible_value_is_rejected(
+    changes: dict[str, object],
+) -> None:
+    line = json.dumps({**json.loads(certificate().to_json()), **changes})
+
+    with pytest.raises(DamagedFileError, match="f: the line is not a certificate"):
+        parse_certificate(line, path="f", number=1)
 
 
 @pytest.mark.parametrize("line", ("x", "[]", "{}", '{"counts": 1}', '{"counts": {}}'))
