@@ -17,6 +17,7 @@ from cordwood.protocol.messages.metadata import MetadataRequest, MetadataRespons
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.metadata_lag import await_metadata
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_over
 from tests.interop.kafka_harness.spec import SpecRecord
@@ -78,6 +79,7 @@ def _turn_of(broker: Broker, *, made: dict[str, dict[str, str]] | None = None) -
         if made:
             broker.create_topics(made)
             _configure_all(broker)
+            await_metadata(broker.bootstrap)
         turn = Turn(_ids(broker), _configs(broker), _records(broker))
         settings = producer_settings("lz4", is_idempotent=True)
         turn.offsets = broker.oracle.produce(broker.bootstrap, KEPT, SENT, settings)

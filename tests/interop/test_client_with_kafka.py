@@ -25,8 +25,8 @@ from tests.interop.kafka_harness.brokers import (
     producer_settings,
 )
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.metadata_lag import await_metadata
 from tests.interop.kafka_harness.oracle import Oracle
-from tests.interop.kafka_harness.patience import wait_for_result
 from tests.interop.kafka_harness.spec import (
     CODECS,
     SpecRecord,
@@ -182,11 +182,13 @@ def test_topics_are_created_changed_and_deleted(broker43: Broker) -> None:
         made = asking.create_topic("our-topic", partitions=2, configs={"retention.ms": "1000"})
         assert (made.partitions, made.replication_factor) == (2, 1)
         asking.create_partitions("our-topic", 3)
-        wait_for_result(lambda: _leaders(asking, "our-topic"), [1, 1, 1])
+        await_metadata(broker43.bootstrap)
+        assert _leaders(asking, "our-topic") == [1, 1, 1]
         (topic,) = asking.describe_topics(["our-topic"])
         assert topic.topic_id == made.topic_id
         asking.delete_topic("our-topic")
-        wait_for_result(lambda: "our-topic" in asking.list_topics(), wanted=False)
+        await_metadata(broker43.bootstrap)
+        assert "our-topic" not in asking.list_topics()
 
 
 def _leaders(asking: cordwood.Admin, name: str) -> list[int]:
@@ -200,6 +202,7 @@ def test_settings_are_described_and_changed(broker43: Broker) -> None:
 
     with admin(broker43) as asking:
         asking.alter_configs(resource, change={"segment.ms": "5000"}, reset=["retention.ms"])
+        await_metadata(broker43.bootstrap)
         told = asking.describe_configs(resource)
         assert (told["segment.ms"], told.entries["segment.ms"].source) == ("5000", "topic")
         assert told.entries["retention.ms"].source == "server.properties"

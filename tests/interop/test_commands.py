@@ -12,15 +12,16 @@ import cordwood
 from cordwood.client.consumer.offset_fetcher import LATEST
 from tests.interop.kafka_harness.brokers import kraft_broker
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.metadata_lag import await_metadata
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
-from tests.interop.kafka_harness.patience import wait_for_result
 from tests.unit.cli.commands import CommandResult, run
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 LINES: Final = b'{"key":"ada","value":"42 logs","timestamp":1000,"headers":[["from","web"]]}\n'
 ALTER: Final = ("configs", "alter", "--entity-name=1")
+CHANGES: Final = frozenset({"create", "alter", "delete"})
 PAST: Final = ("--config", "message.timestamp.type=CreateTime")
 
 
@@ -38,6 +39,8 @@ class Cluster:
         """Run a successful command, and return its output."""
         said = self.give(*arguments, stdin=stdin)
         assert said.code == 0, said.err
+        if not CHANGES.isdisjoint(arguments):
+            await_metadata(self.bootstrap)
         return said.out
 
     def make(self, topic: str, *arguments: str) -> None:
@@ -169,13 +172,9 @@ def test_setting_is_changed_and_reset(
     cluster.do("topics", "create", "--topic=set", "--if-not-exists")
 
     cluster.do("configs", "alter", *entity, f"--add-config={setting}=2")
-    wait_for_result(
-        lambda: f"  {setting} = 2 (" in cluster.do("configs", "describe", *entity), wanted=True
-    )
+    assert f"  {setting} = 2 (" in cluster.do("configs", "describe", *entity)
     cluster.do("configs", "alter", *entity, f"--delete-config={setting}")
-    wait_for_result(
-        lambda: f"  {setting} = 2 (" in cluster.do("configs", "describe", *entity), wanted=False
-    )
+    assert f"  {setting} = 2 (" not in cluster.do("configs", "describe", *entity)
 
 
 def test_list_value_is_accepted_in_brackets(cluster: Cluster) -> None:
@@ -185,7 +184,7 @@ def test_list_value_is_accepted_in_brackets(cluster: Cluster) -> None:
     cluster.do("configs", "alter", *entity, "--add-config=cleanup.policy=[compact,delete]")
 
     words = "  cleanup.policy = compact,delete (topic)"
-    wait_for_result(lambda: words in cluster.do("configs", "describe", *entity), wanted=True)
+    assert words in cluster.do("configs", "describe", *entity)
 
 
 def test_loggers_are_shown_and_changed(cluster: Cluster) -> None:

@@ -83,6 +83,7 @@ from tests.interop.kafka_harness.comparable_groups import (
     comparable_response,
     kafka_records,
 )
+from tests.interop.kafka_harness.metadata_lag import await_metadata
 from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.raw_producer import RawProducer
 from tests.interop.kafka_harness.wire import ask
@@ -430,6 +431,7 @@ def topics(broker43: Broker) -> Topics:
         timeout_ms=30_000,
     )
     created = ask(address, request, 7, answer=CreateTopicsResponse)
+    await_metadata(address)
     end = time.monotonic() + PATIENCE_S
     for key_type in (0, 1):
         find = FindCoordinatorRequest(key="offsets", key_type=key_type)

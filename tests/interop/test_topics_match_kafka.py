@@ -71,6 +71,7 @@ from cordwood.protocol.messages.metadata import (
 from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Request, Response
 from tests.interop.kafka_harness.brokers import Broker
+from tests.interop.kafka_harness.metadata_lag import await_metadata
 from tests.interop.kafka_harness.wire import ask
 from tests.unit.broker.broker_samples import BrokerHarness, run
 
@@ -103,6 +104,7 @@ class Both:
     ) -> tuple[R, R]:
         """Return what Kafka answers, and what we answer."""
         theirs = ask(self.kafka.bootstrap, request, version, answer=answer)
+        await_metadata(self.kafka.bootstrap)
         ours = run(handler(self.ours.broker, self.ours.context(version), request))
         chunks = ours if isinstance(ours, list) else encode(ours, version)
         return theirs, decode(answer, joined(chunks), version)
