@@ -32,7 +32,7 @@ _DYNAMIC_GROUP_CONFIG: Final = 8
 def await_metadata(bootstrap: str) -> None:
     """Wait until a broker of Kafka 4 has replayed everything that its controller has decided.
 
-    The setting of a group is set and removed: whoever describes that has replayed what was before.
+    The setting of a group is set and removed. A broker that describes that has replayed all before.
     """
     with Connection(bootstrap) as connection:
         for operation, is_set in ((AlterOperation.SET, True), (AlterOperation.DELETE, False)):
