@@ -18,7 +18,11 @@ from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.opened_logs import OpenedLogs
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
-from tests.interop.kafka_harness.zookeepers import RunningZooKeeper, running_zookeeper
+from tests.interop.kafka_harness.zookeepers import (
+    RunningZooKeeper,
+    kafka39_in,
+    running_zookeeper,
+)
 
 
 def _ours(origins: Origins, folder: Path, more: str) -> Broker:
@@ -121,6 +125,20 @@ def zookeeper(
     """A running ZooKeeper of Kafka 3.9.1's jars."""
     with running_zookeeper(kafka39_jars, tmp_path_factory.mktemp("zookeeper")) as running_one:
         yield running_one
+
+
+@pytest.fixture(scope="session")
+def broker39(
+    zookeeper: RunningZooKeeper,
+    kafka39_jars: Jars,
+    kafka39: Oracle,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Broker]:
+    """A running Kafka 3.9.1 of the cluster `/kafka` in ZooKeeper, which is its controller."""
+    folder = tmp_path_factory.mktemp("kafka39")
+    broker = kafka39_in(zookeeper, "/kafka", jars=kafka39_jars, folder=folder, oracle=kafka39)
+    with running(broker):
+        yield broker
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,9 @@ from kazoo.client import KazooClient
 from cordwood.cluster.zookeeper.client.kazoo_client import KazooZooKeeperClient
 from cordwood.cluster.zookeeper.client.zookeeper_client import SessionState, ZooKeeperClient
 from cordwood.core.ports import Worker
-from tests.interop.kafka_harness.brokers import Server, free_port
+from tests.interop.kafka_harness.brokers import COMMON, Broker, Server, free_port
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.oracle import Oracle
 
 #: Long enough that no session ends by itself on a busy machine.
 SESSION_TIMEOUT_MS: Final = 20_000
@@ -50,6 +51,33 @@ def running_zookeeper(jars: Jars, folder: Path) -> Iterator[RunningZooKeeper]:
         yield RunningZooKeeper(port, server)
     finally:
         server.stop()
+
+
+def kafka39_in(
+    zookeeper: RunningZooKeeper, root: str, *, jars: Jars, folder: Path, oracle: Oracle
+) -> Broker:
+    """Kafka 3.9.1 with the id 1 and its default protocol, below a root in ZooKeeper."""
+    port, settings = free_port(), folder / "server.properties"
+    settings.write_text(
+        f"""broker.id=1
+broker.rack=r1
+listeners=PLAINTEXT://127.0.0.1:{port}
+zookeeper.connect={zookeeper.address}{root}
+log.dirs={folder / "logs"}
+{COMMON}"""
+    )
+    return Broker(
+        bootstrap=f"127.0.0.1:{port}",
+        logs=folder / "logs",
+        servers=[
+            Server(
+                "kafka",
+                jars.command("kafka.Kafka", str(settings), heap="512m"),
+                folder / "kafka.txt",
+            )
+        ],
+        oracle=oracle,
+    )
 
 
 class Relay:
@@ -145,6 +173,10 @@ class KazooKeeper:
         client = self._client(f"127.0.0.1:{relay.port}{self._root}")
         self._relays[client] = relay
         return client
+
+    def direct(self, root: str) -> KazooZooKeeperClient:
+        """Return a client without a relay, below another root."""
+        return self._client(f"{self._zookeeper.address}{root}")
 
     def _client(self, hosts: str) -> KazooZooKeeperClient:
         return KazooZooKeeperClient(
