@@ -1,8 +1,11 @@
 """Client of ZooKeeper in memory, whose connections a test breaks.
 
-client.break_connection()     lost now, back soon
-client.cut(), client.heal()   no connection until it heals
-server.expire(session_id)     the session ends although the client is connected
+    client.break_connection()     lost now, back soon
+    client.cut(), client.heal()   no connection until it heals
+    server.expire(session_id)     the session ends although the client is connected
+
+At most `window` requests are on the way. The others wait, so that a request which was lost, and is
+then repeated, can come after requests that were made later.
 """
 
 import asyncio
@@ -79,9 +82,12 @@ class _Call:
 class MemoryZooKeeperClient:
     """The ZooKeeperClient port over a server in memory."""
 
-    def __init__(self, server: MemoryZooKeeper, *, session_timeout_ms: float = 6_000) -> None:
+    def __init__(
+        self, server: MemoryZooKeeper, *, session_timeout_ms: float = 6_000, window: int = 100
+    ) -> None:
         self._server = server
         self._timeout_ms = session_timeout_ms
+        self._window = window
         self._state = SessionState.CLOSED
         self._session_id = NO_SESSION
         self._listeners = list[StateListener]()
@@ -90,6 +96,8 @@ class MemoryZooKeeperClient:
         self._waiting = deque[_Call]()
         self._sent = dict[_Call, None]()
         self._watches = dict[_LeftWatch, None]()
+        #: Called when a request is sent.
+        self.on_send: Callable[[], object] = lambda: None
         server.on_stop.append(self.break_connection)
 
     @property
@@ -203,17 +211,23 @@ class MemoryZooKeeperClient:
         call = _Call(path, serve, watch=watch, future=cast("asyncio.Future[object]", future))
         if self._state in _ENDED:
             call.fail(SessionExpiredError(path))
-        elif self._state is SessionState.SUSPENDED:
-            self._waiting.append(call)
         else:
-            self._send(call)
+            self._waiting.append(call)
+            self._send_waiting()
         return future
+
+    def _send_waiting(self) -> None:
+        while self._state is SessionState.CONNECTED and len(self._sent) < self._window:
+            if not self._waiting:
+                return
+            self._send(self._waiting.popleft())
 
     def _send(self, call: _Call) -> None:
         connection = self._connection
         assert connection is not None, "a connected client has a connection"
         self._sent[call] = None
         connection.send(partial(self._serve, connection, call))
+        self.on_send()
 
     def _serve(self, connection: MemoryConnection, call: _Call) -> None:
         """Handle a request at the server."""
@@ -240,6 +254,7 @@ class MemoryZooKeeperClient:
         self._sent.pop(call, None)
         if not call.future.done():
             finish()
+        self._send_waiting()
 
     def _call_watch(self, left: _LeftWatch) -> None:
         if left in self._watches:
@@ -272,9 +287,7 @@ class MemoryZooKeeperClient:
             self._expire()
             return
         self._session_id, self._state = session_id, SessionState.CONNECTED
-        waiting, self._waiting = self._waiting, deque()
-        for call in waiting:
-            self._send(call)
+        self._send_waiting()
         self._notify()
 
     def _suspend(self) -> None:
