@@ -57,6 +57,8 @@ from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.zookeepers import RunningZooKeeper
 
+pytestmark = pytest.mark.timeout(600)
+
 TOPIC = "orders.a-b_c"
 PARTITION = TopicPartition(TopicName(TOPIC), PartitionId(3))
 PLAIN = BrokerEndpoint("PLAINTEXT", "h4", 9092, 0)

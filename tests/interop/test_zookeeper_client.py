@@ -10,6 +10,8 @@ from cordwood.core.system import ThreadWorker
 from tests.conformance.zookeeper_scenes import SCENES, Scene
 from tests.interop.kafka_harness.zookeepers import KazooKeeper, RunningZooKeeper
 
+pytestmark = pytest.mark.timeout(600)
+
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:

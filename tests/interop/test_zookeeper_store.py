@@ -31,6 +31,8 @@ from tests.interop.kafka_harness.brokers import Broker
 from tests.interop.kafka_harness.patience import wait_for_result
 from tests.interop.kafka_harness.zookeepers import KazooKeeper, RunningZooKeeper
 
+pytestmark = pytest.mark.timeout(600)
+
 T = TypeVar("T")
 
 

@@ -44,6 +44,8 @@ def running_zookeeper(jars: Jars, folder: Path) -> Iterator[RunningZooKeeper]:
     settings.write_text(
         f"dataDir={folder / 'zookeeper'}\nclientPort={port}\nclientPortAddress=127.0.0.1\n"
         "admin.enableServer=false\ntickTime=500\nmaxClientCnxns=0\n"
+        # Tests do not cut the power, and other work may hold up the disk for seconds.
+        "forceSync=no\n"
     )
     server = Server("zookeeper", jars.command(_MAIN, str(settings)), folder / "zookeeper.txt")
     server.start()
