@@ -212,16 +212,7 @@ def open_conversion(
             partitions = [asdict(each) for each in plans]
             text = json.dumps({"told": request, "partitions": partitions})
             write_atomically(files, plan, data=text.encode())
-        stored = json.loads(read_whole(files, plan))
-        if stored["told"] != request:
-            raise LogDirectoryError(
-                f"contains an unfinished conversion of {', '.join(stored['told']['paths'])}",
-                path=out,
-                remedy=f"repeat it with the same options, or remove {out}/{WORK} and {plan}",
-            )
-        yield Conversion(
-            files, home, tuple(_parse_plan(each, plan) for each in stored["partitions"])
-        )
+        yield Conversion(files, home, _read_plan(files, plan, request=request, out=out))
     finally:
         home.close(broker_epoch=_NO_BROKER_EPOCH)
     if not exists(files, f"{out}/{WORK}"):
@@ -328,6 +319,30 @@ def _position_of(reader: PartitionReader, segment: SegmentDescription, offset: i
     first = reader.find(offset)
     is_here = first is not None and first.segment_base == segment.base_offset
     return first.header.position if first is not None and is_here else segment.size
+
+
+def _read_plan(
+    files: Files, path: str, *, request: Mapping[str, object], out: str
+) -> tuple[PartitionPlan, ...]:
+    """Return the stored plans; LogDirectoryError if they are damaged, or of another conversion."""
+    try:
+        stored = json.loads(read_whole(files, path))
+        known, partitions = stored["told"], stored["partitions"]
+        paths = ", ".join(known["paths"])
+        plans = tuple(_parse_plan(each, path) for each in partitions)
+    except (ValueError, KeyError, TypeError) as error:
+        raise LogDirectoryError(
+            "not the plan of a conversion, or damaged",
+            path=path,
+            remedy=f"remove it and {path.removesuffix('.json')}, and convert again",
+        ) from error
+    if known != request:
+        raise LogDirectoryError(
+            f"contains an unfinished conversion of {paths}",
+            path=out,
+            remedy=f"repeat it with the same options, or remove {out}/{WORK} and {path}",
+        )
+    return plans
 
 
 def _parse_plan(stored: _StoredPlan, path: str) -> PartitionPlan:

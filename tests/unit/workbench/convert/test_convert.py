@@ -21,7 +21,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     read_offset_checkpoint,
     write_offset_checkpoint,
 )
-from cordwood.storage.files.atomic_write import exists
+from cordwood.storage.files.atomic_write import exists, write_atomically
 from cordwood.storage.producers.producer_snapshot import decode_snapshot
 from cordwood.storage.reader.path_resolution import reader_of
 from cordwood.storage.reader.transaction_reader import TransactionReader
@@ -162,6 +162,19 @@ def test_log_that_cannot_be_message_format_v1_is_named() -> None:
 
     words = f"/d/t-0/{0:020}.log: cannot be message format v1: magic 1 keeps no producer ids"
     assert str(rejected.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    "text", ("{", "[]", json.dumps({"told": 1, "partitions": []}), '{"told": {}}')
+)
+def test_damaged_plan_is_named(text: str) -> None:
+    files = log_directory()
+    with open_conversion(files, ["/d"], out="/new", options=BY_ZSTD):
+        pass
+    write_atomically(files, f"/new/{WORK}.json", data=text.encode())
+
+    with pytest.raises(LogDirectoryError, match=f"/new/{WORK}.json: not the plan of a conversion"):
+        converted(files)
 
 
 def test_missing_segment_is_named() -> None:

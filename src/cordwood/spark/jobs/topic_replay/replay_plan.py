@@ -8,11 +8,12 @@ Only this replay writes to the target. So the records in the target after that e
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple, NotRequired, TypedDict
+from types import NoneType, UnionType
+from typing import Final, NamedTuple, NotRequired, TypedDict
 
 from cordwood.client.blocking import Admin, Consumer
 from cordwood.client.settings import shared_options
@@ -190,6 +191,9 @@ class _SplitEntry(NamedTuple):
     path: str | None
 
 
+_SPLIT_KINDS: Final = (str, int, int, int, int, str | NoneType)
+
+
 class _ReplayState(TypedDict):
     """The state file as JSON; its keys are a stable format."""
 
@@ -223,9 +227,19 @@ def _parsed_state(data: bytes) -> _ReplayState | None:
     """Parse a state file; return None if it is not one."""
     try:
         state: _ReplayState = json.loads(data)
-        return state if state.keys() >= _ReplayState.__required_keys__ else None
-    except (ValueError, AttributeError):
+        is_state = (
+            state.keys() >= _ReplayState.__required_keys__
+            and all(_has_kinds(each, _SPLIT_KINDS) for each in state["splits"])
+            and all(_has_kinds(each, (int, int)) for each in state["bases"])
+        )
+    except (ValueError, AttributeError, TypeError):
         return None
+    return state if is_state else None
+
+
+def _has_kinds(values: Sequence[object], kinds: Sequence[type | UnionType]) -> bool:
+    """Return whether these are as many values, of these types."""
+    return len(values) == len(kinds) and all(map(isinstance, values, kinds))
 
 
 def _splits_of(state: _ReplayState) -> list[Split]:

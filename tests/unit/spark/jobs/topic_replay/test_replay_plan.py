@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
+import json
 from pathlib import Path
 
 import cordwood
@@ -59,7 +60,17 @@ def test_state_of_another_replay_is_rejected(broker: cordwood.Broker, tmp_path: 
         plan_tasks(ordered(broker, tmp_path, startingTimestamp="5"), SystemFiles())
 
 
-@pytest.mark.parametrize("text", ("{", "[]", '{"told": {}}'))
+@pytest.mark.parametrize(
+    "text",
+    (
+        "{",
+        "[]",
+        '{"told": {}}',
+        json.dumps({"told": {}, "splits": 1, "bases": []}),
+        json.dumps({"told": {}, "splits": [["t", 0, 0, "5", 1, None]], "bases": []}),
+        json.dumps({"told": {}, "splits": [], "bases": [[0]]}),
+    ),
+)
 def test_state_that_is_damaged_is_named(broker: cordwood.Broker, tmp_path: Path, text: str) -> None:
     order = ordered(broker, tmp_path)
     assert order.state is not None
