@@ -18,6 +18,7 @@ from tests.scripts.consumer_group_commands import ConsumerGroupCommands
 from tests.scripts.controller_commands import ControllerCommands
 from tests.scripts.delivery_commands import DeliveryCommands
 from tests.scripts.fetch_session_commands import FetchSessionCommands
+from tests.scripts.fetcher_commands import FetcherCommands
 from tests.scripts.image_commands import ImageCommands
 from tests.scripts.in_sync_commands import InSyncCommands
 from tests.scripts.log_commands import LogCommands
@@ -40,6 +41,7 @@ FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "images": ImageCommands,
     "controller": ControllerCommands,
     "in_sync": InSyncCommands,
+    "fetcher": FetcherCommands,
     "deliveries": DeliveryCommands,
     "membership": MembershipCommands,
     "transactional_producer": TransactionalProducerCommands,

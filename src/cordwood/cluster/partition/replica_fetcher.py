@@ -4,7 +4,8 @@
     next_request                  the request to send now; the caller sends one after the other
     on_answer                     the part of one partition in a response: an action on the local
                                   log, or None
-    applied, rejected             the action has been performed, or has failed
+    applied, rejected             the action has been performed, or has failed: the next action,
+                                  or None
     on_disconnect                 the request has no response
 
 Questions about epochs and offsets go first, then fetches. Errors of a partition:
@@ -14,6 +15,9 @@ Questions about epochs and offsets go first, then fetches. Errors of a partition
     every other error of the leader      the same request after `replica.fetch.backoff.ms`
     CORRUPT_MESSAGE, INVALID_RECORD      of the local append: the same, as after a torn response
     every other error of the local log   failed
+
+At most one action of a partition is under way, and only actions change its log. A later leader
+epoch begins when the action has ended.
 
 A partition that has received records goes to the end of the next request, so that each one gets its
 turn when responses are full.
@@ -43,6 +47,7 @@ from cordwood.core.errors import (
     FencedLeaderEpochError,
     InvalidRecordError,
     KafkaError,
+    KafkaStorageError,
     OffsetOutOfRangeError,
     UnknownServerError,
     error_from_code,
@@ -127,6 +132,8 @@ class ReplicaFetcher:
         self._detects_on_fetch = detects_on_fetch
         self._states = dict[TopicPartition, PartitionFetchState]()
         self._paused = set[TopicPartition]()
+        #: The versions of the actions that are under way.
+        self._applying = dict[TopicPartition, int]()
         self._versions = count()
 
     @property
@@ -141,7 +148,7 @@ class ReplicaFetcher:
     ) -> LogAction | None:
         """Follow in a leader epoch; the same epoch again only restarts a failed partition.
 
-        An older epoch has no effect.
+        An older epoch has no effect. While an action is under way, the epoch begins after it.
         """
         known = self._states.get(partition)
         if known is not None and leader_epoch < known.leader_epoch:
@@ -156,12 +163,13 @@ class ReplicaFetcher:
             phase=FetchPhase.FETCHING,
             fetch_offset=log.log_end,
         )
-        return self._take(
-            partition, state, first_step(log, detects_on_fetch=self._detects_on_fetch)
-        )
+        if partition in self._applying:
+            self._set(partition, replace(state, phase=FetchPhase.APPLYING))
+            return None
+        return self._begin(partition, state, log)
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
-        """Stop following; responses and actions of these partitions have no effect."""
+        """Stop following; responses have no effect, and an action that is under way may end."""
         for each in partitions:
             self._states.pop(each, None)
             self._paused.discard(each)
@@ -266,31 +274,55 @@ class ReplicaFetcher:
 
     # -- actions
 
-    def applied(self, action: LogAction, log: FollowerLog) -> None:
+    def applied(self, action: LogAction, *, log: FollowerLog) -> LogAction | None:
         """Continue after an action, from the log as it is now."""
         name, step = action.partition, action.step
-        state = self._current(name, action.state)
+        state = self._end(action)
         if state is None:
-            return
+            return None
+        if state.version != action.state.version:
+            return self._begin(name, state, log)
         if isinstance(step, TruncateTo) and not (step.is_final or self._detects_on_fetch):
-            self._take(name, state, AskEpoch(log.latest_epoch))
-            return
+            return self._take(name, state, AskEpoch(log.latest_epoch))
         if isinstance(step, ApplyFetched):
             state = replace(state, lag=max(0, step.leader_high_watermark - log.log_end))
             if log.log_end > state.fetch_offset:
                 del self._states[name]
-        self._take(name, state, next_fetch(log))
+        return self._take(name, state, next_fetch(log))
 
-    def rejected(self, action: LogAction, error: KafkaError, *, now_ms: float) -> None:
-        """Continue after an action that has failed: damaged records are fetched again."""
+    def rejected(
+        self, action: LogAction, error: KafkaError, *, log: FollowerLog, now_ms: float
+    ) -> LogAction | None:
+        """Continue after an action that has failed: damaged records are fetched again.
+
+        A later leader epoch begins, unless the log cannot be used.
+        """
         name = action.partition
-        state = self._current(name, action.state)
+        state = self._end(action)
         if state is None:
-            return
+            return None
+        is_outdated = state.version != action.state.version
+        if is_outdated and not isinstance(error, KafkaStorageError):
+            return self._begin(name, state, log)
         if isinstance(error, CorruptMessageError | InvalidRecordError):
             self._set(name, self._delayed(replace(state, phase=FetchPhase.FETCHING), now_ms))
         else:
             self._set(name, _failed(state, error))
+        return None
+
+    def _begin(
+        self, partition: TopicPartition, state: PartitionFetchState, log: FollowerLog
+    ) -> LogAction | None:
+        """Begin a leader epoch from the log as it is now."""
+        step = first_step(log, detects_on_fetch=self._detects_on_fetch)
+        return self._take(partition, state, step)
+
+    def _end(self, action: LogAction) -> PartitionFetchState | None:
+        """End an action; return the present state, None if the partition is not followed."""
+        if self._applying.get(action.partition) != action.state.version:
+            return None
+        del self._applying[action.partition]
+        return self._states.get(action.partition)
 
     def _take(
         self, partition: TopicPartition, state: PartitionFetchState, step: Step
@@ -315,6 +347,7 @@ class ReplicaFetcher:
         self, partition: TopicPartition, state: PartitionFetchState, step: Truncation | ApplyFetched
     ) -> LogAction:
         applying = self._set(partition, replace(state, phase=FetchPhase.APPLYING))
+        self._applying[partition] = applying.version
         return LogAction(partition, applying, step)
 
     # -- states

@@ -209,7 +209,7 @@ class FollowerProcess:
             return
         records, leader_start = (fetched.records, fetched.leader_start) if fetched else ([], 0)
         self.log.perform(action, records, leader_start)
-        self.fetcher.applied(action, self.log.as_follower())
+        self._perform(self.fetcher.applied(action, log=self.log.as_follower()))
 
 
 def fetch_offset_of(sent: SentPartitions) -> int | None:

@@ -264,6 +264,15 @@ def test_success_commits_the_state_of_the_controller() -> None:
     assert (of.isr, of.partition_epoch, of.pending) == ((1, 2), 8, None)
 
 
+def test_success_without_a_change_commits_the_state_that_the_controller_has() -> None:
+    of = leader(1)
+    fetch(of, 2, 8)
+
+    outcome = of.complete(expansion(of), AlteredIsr(4, 7, (1, 2)))
+
+    assert (outcome, of.isr) == (ProposalOutcome.COMMITTED, (1, 2))
+
+
 @pytest.mark.parametrize("answer", (AlteredIsr(5, 8, (1, 2)), AlteredIsr(4, 6, (1, 2))))
 def test_success_of_another_epoch_is_ignored(answer: AlteredIsr) -> None:
     of = leader(1)

@@ -1,4 +1,4 @@
-"""Tests of the fetcher: requests, actions, errors, and answers that are too late."""
+"""Tests of the fetcher: requests, actions and errors; `test_late_answers` has the late ones."""
 
 from dataclasses import replace
 
@@ -8,7 +8,6 @@ from cordwood.cluster.partition.partition_fetch_state import FetchPhase
 from cordwood.cluster.partition.replica_fetcher import (
     ApplyFetched,
     EpochEndAnswer,
-    FetchedPartition,
     OffsetAnswer,
     ReplicaFetcher,
 )
@@ -72,7 +71,7 @@ def test_partition_without_epochs_is_truncated_before_its_first_request() -> Non
     assert action is not None
     assert action.step == TruncateTo(8)
     assert of.next_request(now_ms=0) is None
-    of.applied(action, WITHOUT_EPOCHS._replace(log_end=8))
+    of.applied(action, log=WITHOUT_EPOCHS._replace(log_end=8))
     assert request(of).partitions[A].fetch_offset == 8
 
 
@@ -91,7 +90,7 @@ def test_topic_id_that_arrives_before_a_response_stays() -> None:
 
     action = answer(of, fetched(), sent=sent)
     assert action is not None
-    of.applied(action, LOG)
+    of.applied(action, log=LOG)
 
     assert of.states[A].topic_id == ORDERS_ID
 
@@ -106,7 +105,9 @@ def test_older_leader_epoch_has_no_effect() -> None:
 
 def test_next_leader_epoch_begins_again() -> None:
     of = fetcher(detects=False)
-    answer(of, EpochEndAnswer(A, 0, EpochEnd(LeaderEpoch(3), Offset(10))))
+    action = act(of, EpochEndAnswer(A, 0, EpochEnd(LeaderEpoch(3), Offset(10))))
+    of.applied(action, log=LOG)
+    assert phase(of) is FetchPhase.FETCHING
 
     of.add(A, NO_UUID, leader_epoch=5, log=log(end=20))
 
@@ -170,7 +171,7 @@ def test_partition_with_new_records_goes_to_the_end_of_the_next_request() -> Non
     for each, end in ((A, 12), (B, 10)):
         action = answer(of, fetched(each), sent=sent)
         assert action is not None
-        of.applied(action, log(end=end))
+        of.applied(action, log=log(end=end))
 
     assert [*request(of).partitions] == [B, C, A]
 
@@ -205,7 +206,7 @@ def test_records_are_applied_and_the_next_fetch_continues_the_log() -> None:
     action = act(of, fetched(high_watermark=15))
     assert (action.partition, action.step) == (A, ApplyFetched(15))
     assert of.next_request(now_ms=0) is None
-    of.applied(action, log((3, 0), (4, 10), end=12))
+    of.applied(action, log=log((3, 0), (4, 10), end=12))
 
     state = request(of).partitions[A]
     assert (state.fetch_offset, state.last_epoch, state.lag) == (12, 4, 3)
@@ -214,7 +215,7 @@ def test_records_are_applied_and_the_next_fetch_continues_the_log() -> None:
 def test_response_without_records_still_carries_bounds() -> None:
     of = fetcher()
 
-    of.applied(act(of, fetched(high_watermark=10)), LOG)
+    of.applied(act(of, fetched(high_watermark=10)), log=LOG)
 
     assert of.states[A].is_in_sync
 
@@ -231,7 +232,7 @@ def test_log_that_does_not_end_at_the_fetch_offset_fails() -> None:
 def test_damaged_records_are_fetched_again_after_the_backoff(error: KafkaError) -> None:
     of = fetcher()
 
-    of.rejected(act(of, fetched()), error, now_ms=0)
+    of.rejected(act(of, fetched()), error, log=LOG, now_ms=0)
 
     assert of.next_request(now_ms=BACKOFF_MS - 1) is None
     assert request(of, now_ms=BACKOFF_MS).partitions[A].fetch_offset == 10
@@ -243,7 +244,7 @@ def test_damaged_records_are_fetched_again_after_the_backoff(error: KafkaError) 
 def test_local_log_that_cannot_be_written_fails(error: KafkaError) -> None:
     of = fetcher()
 
-    of.rejected(act(of, fetched()), error, now_ms=0)
+    of.rejected(act(of, fetched()), error, log=LOG, now_ms=0)
 
     assert (phase(of), of.states[A].error) == (FetchPhase.FAILED, error)
     assert of.next_request(now_ms=1_000_000) is None
@@ -256,7 +257,7 @@ def test_diverging_epoch_truncates_and_uses_no_bounds() -> None:
     of = fetcher()
 
     action = act(of, fetched(diverging=(3, 7)))
-    of.applied(action, log(end=7, high_watermark=7))
+    of.applied(action, log=log(end=7, high_watermark=7))
 
     assert action.step == TruncateTo(7)
     assert (request(of).partitions[A].fetch_offset, of.states[A].lag) == (7, None)
@@ -268,7 +269,7 @@ def test_fetch_detects_the_next_divergence_after_a_truncation_that_is_not_final(
     of.add(A, NO_UUID, leader_epoch=4, log=local)
 
     action = act(of, fetched(diverging=(2, 7)), local=local)
-    of.applied(action, log((1, 0), end=6))
+    of.applied(action, log=log((1, 0), end=6))
 
     assert action.step == TruncateTo(6, is_final=False)
     assert (phase(of), of.states[A].last_epoch) == (FetchPhase.FETCHING, 1)
@@ -280,7 +281,7 @@ def test_follower_asks_again_after_a_truncation_that_is_not_final() -> None:
     of.add(A, NO_UUID, leader_epoch=4, log=local)
 
     action = act(of, EpochEndAnswer(A, 0, EpochEnd(LeaderEpoch(2), Offset(7))), local=local)
-    of.applied(action, log((1, 0), end=6))
+    of.applied(action, log=log((1, 0), end=6))
 
     assert (phase(of), of.states[A].last_epoch) == (FetchPhase.ASKING_EPOCH, 1)
 
@@ -289,7 +290,7 @@ def test_follower_fetches_after_the_final_truncation() -> None:
     of = fetcher(detects=False)
 
     action = act(of, EpochEndAnswer(A, 0, EpochEnd(LeaderEpoch(3), Offset(9))))
-    of.applied(action, log(end=9))
+    of.applied(action, log=log(end=9))
 
     assert (phase(of), of.states[A].fetch_offset) == (FetchPhase.FETCHING, 9)
 
@@ -298,7 +299,7 @@ def test_failed_truncation_fails_the_partition() -> None:
     of = fetcher(detects=False)
     action = act(of, EpochEndAnswer(A, 0, EpochEnd(LeaderEpoch(3), Offset(9))))
 
-    of.rejected(action, KafkaStorageError("disk"), now_ms=0)
+    of.rejected(action, KafkaStorageError("disk"), log=LOG, now_ms=0)
 
     assert phase(of) is FetchPhase.FAILED
 
@@ -312,7 +313,7 @@ def test_out_of_range_truncates_to_the_end_of_a_shorter_leader() -> None:
     assert request(of).phase is FetchPhase.FINDING_END
 
     action = act(of, OffsetAnswer(A, 0, 6))
-    of.applied(action, log(end=6))
+    of.applied(action, log=log(end=6))
 
     assert action.step == TruncateTo(6)
     assert (phase(of), of.states[A].fetch_offset) == (FetchPhase.FETCHING, 6)
@@ -325,7 +326,7 @@ def test_out_of_range_starts_again_at_the_leaders_log_start() -> None:
     assert request(of).phase is FetchPhase.FINDING_START
 
     action = act(of, OffsetAnswer(A, 0, 20))
-    of.applied(action, FollowerLog(LeaderEpochCache(), 20, 20, 20))
+    of.applied(action, log=FollowerLog(LeaderEpochCache(), 20, 20, 20))
 
     assert action.step == StartAt(20)
     assert (of.states[A].fetch_offset, of.states[A].last_epoch) == (20, -1)
@@ -394,77 +395,3 @@ def test_fenced_question_fails() -> None:
     answer(of, EpochEndAnswer(A, FENCED, EpochEnd(LeaderEpoch(-1), Offset(-1))))
 
     assert phase(of) is FetchPhase.FAILED
-
-
-# -- late answers
-
-
-@pytest.mark.parametrize(
-    "late",
-    (fetched(), fetched(error=6), fetched(error=FENCED), fetched(diverging=(3, 7))),
-)
-def test_answer_from_before_the_next_leader_epoch_is_discarded(late: FetchedPartition) -> None:
-    of = fetcher()
-    sent = request(of)
-    of.add(A, NO_UUID, leader_epoch=5, log=LOG)
-    before = of.states[A]
-
-    assert answer(of, late, sent=sent) is None
-    assert of.states[A] is before
-
-
-def test_answer_for_a_partition_that_was_removed_is_discarded() -> None:
-    of = fetcher()
-    sent = request(of)
-    of.remove([A])
-
-    assert answer(of, fetched(), sent=sent) is None
-    assert A not in of.states
-
-
-def test_answer_for_a_partition_that_was_removed_and_added_is_discarded() -> None:
-    of = fetcher()
-    sent = request(of)
-    of.remove([A])
-    of.add(A, NO_UUID, leader_epoch=4, log=LOG)
-
-    assert answer(of, fetched(), sent=sent) is None
-
-
-def test_answer_that_was_not_requested_is_discarded() -> None:
-    of = fetcher(A)
-    sent = request(of)
-    of.add(B, NO_UUID, leader_epoch=4, log=LOG)
-
-    assert answer(of, fetched(B), sent=sent) is None
-    assert phase(of, B) is FetchPhase.FETCHING
-
-
-def test_second_answer_to_a_request_is_discarded() -> None:
-    of = fetcher()
-    sent = request(of)
-    of.applied(act(of, fetched()), log(end=12))
-
-    assert answer(of, fetched(), sent=sent) is None
-
-
-def test_action_of_an_earlier_leader_epoch_does_not_change_the_state() -> None:
-    of = fetcher()
-    action = act(of, fetched())
-    of.add(A, NO_UUID, leader_epoch=5, log=LOG)
-    before = of.states[A]
-
-    of.applied(action, log(end=12))
-    of.rejected(action, KafkaStorageError("disk"), now_ms=0)
-
-    assert of.states[A] is before
-
-
-def test_request_of_an_earlier_leader_epoch_delays_nothing() -> None:
-    of = fetcher()
-    sent = request(of)
-    of.add(A, NO_UUID, leader_epoch=5, log=LOG)
-
-    of.on_disconnect(sent, now_ms=0)
-
-    assert [*request(of).partitions] == [A]
