@@ -10,6 +10,7 @@ from benchmarks.macro import cleaning, clients, compaction, long_polls, sizing, 
 from benchmarks.micro import (
     broker,
     compression,
+    controller,
     fixture,
     protocol,
     records,
@@ -25,7 +26,7 @@ from benchmarks.results import keep
 BENCHMARKS = (
     *(records, compression, protocol, storage, broker),
     *(fixture, clients, cleaning, compaction, long_polls, sizing, stalls),
-    *(switch_interval, workbench, segments, salvage, start),
+    *(switch_interval, workbench, segments, salvage, start, controller),
 )
 SIZE = 256 * 1024 * 1024
 

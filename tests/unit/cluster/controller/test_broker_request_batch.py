@@ -195,13 +195,13 @@ def test_replica_stays_new_and_deleted_in_one_batch() -> None:
     context = cluster_context()
     batch = BrokerRequestBatch(context)
 
-    batch.add_leader_and_isr(ORDERS_0, brokers=(1,), is_new=True)
-    batch.add_leader_and_isr(ORDERS_0, brokers=(1, 2), is_new=False)
+    batch.add_leader_and_isr(ORDERS_0, brokers=(1, 3), is_new=True)
+    batch.add_leader_and_isr(ORDERS_0, brokers=(1, 2, 3), is_new=False)
     batch.add_stop_replica(ORDERS_0, broker_id=3, is_deleted=True)
     batch.add_stop_replica(ORDERS_0, broker_id=3, is_deleted=False)
 
     assert _lines(context, batch) == [
-        "LeaderAndIsr to 1",
+        "LeaderAndIsr to 1,3",
         "  orders-0: leader 1, epoch 0, isr 1,2,3 of 1,2,3, new",
         "LeaderAndIsr to 2",
         "  orders-0: leader 1, epoch 0, isr 1,2,3 of 1,2,3",

@@ -176,3 +176,17 @@ def test_start_derives_the_states_and_elects_leaders() -> None:
         "write orders-0: leader 2, epoch 1, isr 2, if at 0",
     ]
     assert {*context.partition_states.values()} == {ONLINE}
+
+
+def test_partition_whose_leadership_is_gone_is_reported() -> None:
+    context = cluster_context()
+    store = store_of(context)
+    store.leaderships.clear()
+    context.leaderships.clear()
+
+    done = Performed(context, change_partition_states(context, (ORDERS_0,), to=ONLINE), store)
+
+    assert done.lines == [
+        "read orders-0",
+        "not done: orders-0 to online: no replica is eligible (offline election)",
+    ]

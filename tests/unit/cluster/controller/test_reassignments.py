@@ -186,3 +186,26 @@ def test_requested_reassignments_are_kept_unless_withdrawn() -> None:
 
     assert done.lines == ["requested reassignments: orders-1 to 2"]
     assert again.lines == []
+
+
+def test_unneeded_follower_is_deleted_without_an_election() -> None:
+    context = _moving()
+
+    done = Performed(
+        context, reassign(context, ORDERS_0, assignment=MOVING.reassigned_to(MOVING.origin))
+    )
+
+    assert context.leaderships[ORDERS_0].leader == 1
+    assert context.replica_state(3, ORDERS_0) is ReplicaLifecycle.NON_EXISTENT
+    assert "  orders-0: epoch 0, deleted" in done.lines
+
+
+def test_new_replica_starts_without_a_request_before_the_first_leader() -> None:
+    context = cluster_context(assignments=((1, 2),))
+    context.leaderships.clear()
+    store = store_of(context)
+
+    done = Performed(context, reassign(context, ORDERS_0, assignment=MOVING), store)
+
+    assert done.lines == ["assign orders-0: 3,2,1 adding 3 removing 1", "read orders-0"]
+    assert context.replica_state(3, ORDERS_0) is ReplicaLifecycle.NEW

@@ -1,5 +1,7 @@
 """New topics and partitions; `tests/scripts/controller/topics.txt` shows their effects."""
 
+import pytest
+
 from cordwood.cluster.controller.context.cluster_context import PartitionLifecycle
 from cordwood.cluster.controller.context.replica_assignment import ReplicaAssignment
 from cordwood.cluster.controller.topic_changes import (
@@ -75,4 +77,19 @@ def test_loaded_topic_without_an_id_gets_one() -> None:
 
     assert done.lines == ["assign ids to returns"]
     assert context.topic_ids["returns"] == store.topics["returns"].topic_id
+    assert context.assignment(partition("returns-0")) == ReplicaAssignment((1,))
+
+
+def test_topic_that_gets_no_id_is_loaded_without_one() -> None:
+    context = cluster_context()
+    store = store_of(context)
+    store.create("returns", (1,), has_id=False)
+    flow = load_topics(context, ("returns",))
+    next(flow)
+    flow.send(store.topics)
+
+    with pytest.raises(StopIteration):
+        flow.send({})
+
+    assert "returns" not in context.topic_ids
     assert context.assignment(partition("returns-0")) == ReplicaAssignment((1,))

@@ -201,3 +201,22 @@ def test_topic_without_partitions_is_removed_at_once() -> None:
     store = _requested(context)
 
     assert Performed(context, deletions_requested(context), store).lines == ["delete orders"]
+
+
+def test_nothing_is_deleted_without_a_request() -> None:
+    context = cluster_context()
+
+    assert Performed(context, deletions_requested(context)).lines == []
+
+
+def test_deletion_that_failed_is_repeated_with_the_next_one() -> None:
+    context, store = _begun()
+    _answer(context, store, 1, partition_error=56)
+    _answer(context, store, 2)
+    assert context.replica_state(1, ORDERS_0) is ReplicaLifecycle.OFFLINE
+
+    context.deletions.ineligible.clear()
+    Performed(context, continue_deletions(context), store)
+
+    assert context.replica_state(1, ORDERS_0) is STARTED
+    assert context.replica_state(2, ORDERS_0) is SUCCESSFUL

@@ -118,11 +118,16 @@ def test_api_takes_precedence_over_the_store() -> None:
 
 
 def test_topic_that_disappears_meanwhile_is_unknown() -> None:
-    context = cluster_context(assignments=((1, 2),))
+    context = cluster_context(assignments=((1, 2), (1, 2)))
     store = store_of(context)
+    store.reassignments = {ORDERS_0: (3, 2), partition("orders-1"): (3, 2)}
     del store.topics["orders"]
 
-    assert _result(context, [3, 2], store=store)[0] == 3
+    begun = Performed(context, start_requested_reassignments(context), store).result
+
+    assert begun == frozenset()
+    assert not store.reassignments
+    assert not context.topics
 
 
 def test_requested_reassignments_begin_and_impossible_ones_are_withdrawn() -> None:
