@@ -130,7 +130,7 @@ class Simulation:
             return
         target = None if self.random.random() < 0.2 else [*self._replicas()]
         name = self._pick(partitions)
-        request = _reassignment(name, target)
+        request = reassignment(name, target)
         self.model.events.append(lambda context: alter_reassignments(context, request))
 
     def step_request_reassignment(self) -> None:
@@ -368,9 +368,10 @@ class Simulation:
             self.model.elect()
 
 
-def _reassignment(
+def reassignment(
     name: TopicPartition, target: list[int] | None
 ) -> AlterPartitionReassignmentsRequest:
+    """Return the request to move a partition; None cancels."""
     partition = ReassignablePartition(partition_index=name.partition, replicas=target)
     return AlterPartitionReassignmentsRequest(
         topics=[ReassignableTopic(name=name.topic, partitions=[partition])]
