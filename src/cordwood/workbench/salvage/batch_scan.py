@@ -35,7 +35,11 @@ from cordwood.records.record_batch import CRC_START, HEADER_SIZE, MAGIC
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.workbench.file_window import WINDOW_BYTES, FileWindow
 from cordwood.workbench.salvage.bit_errors import CASTAGNOLI, IEEE, find_wrong_bit, is_checksum_bit
-from cordwood.workbench.salvage.damaged_markers import DamagedMarker, find_markers
+from cordwood.workbench.salvage.damaged_markers import (
+    DamagedMarker,
+    find_markers,
+    has_marker_record,
+)
 from cordwood.workbench.salvage.readable_batches import (
     ReadableBatches,
     fault_of,
@@ -55,6 +59,8 @@ LONGEST_UNSIZED: Final = 4 << 20
 MAX_ENDS: Final = 8
 
 ZEROS: Final = "zeros"
+#: The begins of repairs of fields next to the base offset, of more than one bit.
+HEADER_REPAIRS: Final = ("size", "magic")
 
 _SIZE: Final = Struct(">i")
 _CRC: Final = Struct(">I")
@@ -390,7 +396,7 @@ def _repair_v2(data: bytearray) -> tuple[str, ...]:
         return ()
     repairs = []
     if data[16] != MAGIC:
-        repairs.append(f"magic (was {data[16]})")
+        repairs.append(_repair_of("magic", data[16], MAGIC))
         data[16] = MAGIC
     resized = _correct_size(data)
     repairs += resized
@@ -412,7 +418,13 @@ def _correct_size(data: bytearray) -> tuple[str, ...]:
     if size == len(data) - LOG_OVERHEAD:
         return ()
     _SIZE.pack_into(data, 8, len(data) - LOG_OVERHEAD)
-    return (f"size (was {size})",)
+    return (_repair_of("size", size, len(data) - LOG_OVERHEAD),)
+
+
+def _repair_of(field: str, was: int, right: int) -> str:
+    """Return the words for a repaired field; more than one wrong bit is more than a bit error."""
+    is_bit = (was ^ right).bit_count() == 1
+    return f"one bit of the {field} (was {was})" if is_bit else f"{field} (was {was})"
 
 
 def _flip_wrong_bit(
@@ -448,7 +460,8 @@ def _damage(
     cause = ZEROS if _is_zeros(data) else str(why)
     if end.has_skipped:
         cause += "; the search for batches behind it was cut short"
-    left = None if header is None else rebuild_batch(data, header)
+    is_data = header is not None and not has_marker_record(data[: header.size])
+    left = rebuild_batch(data, header) if header is not None and is_data else None
     markers = tuple(find_markers(data))
     return DamagedRange(position, end.position, cause, header, left, end.was_searched, markers)
 

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 from cordwood.core.binary import Buffer, crc32c
 from cordwood.records.batch_builder import BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
+from cordwood.records.record_batch import HEADER_SIZE
 
 _OFFSET: Final = Struct(">q")
 _CRC: Final = Struct(">I")
@@ -44,6 +45,7 @@ _MARKER: Final = bytes(
         timestamp=0,
     )
 )
+MARKER_SIZE: Final = len(_MARKER)
 #: Places of bytes that every marker has, and zeros have not: size, magic, attributes and so on.
 _TELLING: Final = (11, 16, 22, 53, 54, 55, 56, 60, 61, 65, 70)
 #: The number of them that shows a marker.
@@ -111,6 +113,17 @@ def find_markers(data: Buffer) -> Iterator[DamagedMarker]:
     for start in sorted(starts):
         if start > -_KEY_AT and _is_marker(data, start):
             yield _marker_at(data, start)
+
+
+def has_marker_record(data: Buffer) -> bool:
+    """Return whether a damaged batch has the record of a marker, so that it is not data."""
+    record = bytes(data[HEADER_SIZE:])
+    same = _MARKER[HEADER_SIZE:_TYPE_AT], _MARKER[_TYPE_AT + 1 : _COORDINATOR_EPOCH_AT]
+    found = (
+        record[: _TYPE_AT - HEADER_SIZE],
+        record[_TYPE_AT + 1 - HEADER_SIZE : _COORDINATOR_EPOCH_AT - HEADER_SIZE],
+    )
+    return len(data) == MARKER_SIZE and found == same and data[_TYPE_AT] <= 1
 
 
 def _is_marker(data: Buffer, start: int) -> bool:

@@ -1,8 +1,9 @@
 """Markers of damaged batches, compared with the entries of transaction indexes.
 
-A damaged marker contradicts an index if it is a commit where the index has an abort, or an abort
-with data before it that the index has not. Its producer id may be damaged: one that no other batch
-of the log has may be that of any producer.
+A damaged batch of another size than a marker's contradicts an index that has an abort there. A
+damaged marker does so if it is a commit where the index has an abort, or an abort with data before
+it that the index has not. Its producer id may be damaged: one that no other batch of the log has
+may be that of any producer.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,6 +12,7 @@ from itertools import accumulate, takewhile
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.storage.segment.transaction_index import AbortedTxn
 from cordwood.workbench.salvage.damaged_markers import DamagedMarker
 from cordwood.workbench.salvage.producer_events import ProducerEvents
@@ -45,12 +47,23 @@ class LostMarker(NamedTuple):
 
 
 class LostMarkers:
-    """The damaged markers of a log, by offset."""
+    """The damaged markers of a log, by offset; and other damaged batches.
 
-    def __init__(self, markers: Iterable[LostMarker] = ()) -> None:
+    The first and the last offset of those are in `others`.
+    """
+
+    def __init__(
+        self, markers: Iterable[LostMarker] = (), *, others: Iterable[tuple[int, int]] = ()
+    ) -> None:
         self._markers = sorted(markers, key=_FIRST)
         #: The last offset of each marker and those before it.
         self._reach = list(accumulate((each.last for each in self._markers), max))
+        self._others = sorted(others)
+
+    def has_other_batch(self, offset: int) -> bool:
+        """Return whether a damaged batch at an offset is certainly not a marker."""
+        at = bisect_right(self._others, (offset, INT64_MAX))
+        return at > 0 and self._others[at - 1][1] >= offset
 
     def has_commit(self, entry: AbortedTxn, producers: ProducerEvents) -> bool:
         """Return whether the marker of an entry may be a damaged commit."""

@@ -8,8 +8,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from cordwood.records.record_batch import MAGIC
 from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, lacking_offsets
-from cordwood.workbench.salvage.lost_markers import LostMarker
+from cordwood.workbench.salvage.damaged_markers import MARKER_SIZE
+from cordwood.workbench.salvage.lost_markers import LostMarker, LostMarkers
 from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END
 from cordwood.workbench.salvage.salvage_report import (
     MISSING,
@@ -26,13 +28,13 @@ from cordwood.workbench.salvage.transaction_ends import RebuiltMarker
 class SalvageLosses(NamedTuple):
     """The missing offsets of a log: all lost ones, and the gaps from the log start on.
 
-    `markers` are those of damaged batches.
+    `markers` are those of damaged batches, as far as they are readable.
     """
 
     lost: list[ReportedOffsets]
     gaps: list[ReportedOffsets]
     log_start: int = 0
-    markers: tuple[LostMarker, ...] = ()
+    markers: LostMarkers = LostMarkers()
 
     def reported(self, markers: Iterable[RebuiltMarker]) -> Iterator[ReportedOffsets]:
         """Yield the lost ranges from the log start on, without the places of rebuilt markers."""
@@ -62,7 +64,10 @@ def find_lost(
     lost = [each for each in gone if not each.is_gap(cleaned_to)]
     log_start = known.log_start if known.log_start < end else 0
     gaps = merge_gaps(_behind(gone, log_start), runs, cleaned_to=cleaned_to)
-    markers = tuple(each for damage in damages for each in _markers_of(damage))
+    markers = LostMarkers(
+        (each for damage in damages for each in _markers_of(damage)),
+        others=(span for damage in damages if (span := _other_batch(damage)) is not None),
+    )
     return SalvageLosses(lost, list(gaps), log_start, markers)
 
 
@@ -75,6 +80,22 @@ def _markers_of(offsets: DamagedOffsets) -> Iterator[LostMarker]:
             yield LostMarker(each, each.offset, each.offset)
         else:
             yield LostMarker(each, first, last)
+
+
+def _other_batch(offsets: DamagedOffsets) -> tuple[int, int] | None:
+    """Return the offsets of a damaged batch that is not a marker, by its header.
+
+    Its size leads to its end, or its offset continues the log.
+    """
+    header = offsets.damage.header
+    if header is None or header.magic != MAGIC:
+        return None
+    first = header.base_offset if not offsets.damage.was_searched else offsets.first
+    is_placed = offsets.first <= header.base_offset == first and (
+        offsets.end is None or header.next_offset <= offsets.end
+    )
+    is_other = header.size != MARKER_SIZE and not header.is_control
+    return (header.base_offset, header.last_offset) if is_placed and is_other else None
 
 
 def _without_log(offsets: ReportedOffsets, orphans: Sequence[int]) -> ReportedOffsets:

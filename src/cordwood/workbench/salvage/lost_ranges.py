@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT64_MAX
-from cordwood.workbench.salvage.lost_markers import LostMarker, LostMarkers
+from cordwood.workbench.salvage.lost_markers import LostMarkers
 
 #: The end of a range of lost offsets whose end is unknown.
 UNKNOWN_END: Final = INT64_MAX
@@ -30,10 +30,10 @@ class LostRanges:
         ranges: Iterable[LostRange],
         *,
         cleaned_to: int = 0,
-        markers: Iterable[LostMarker] = (),
+        markers: LostMarkers | None = None,
     ) -> None:
         self._cleaned_to = cleaned_to
-        self.markers = LostMarkers(markers)
+        self.markers = LostMarkers() if markers is None else markers
         self._ranges = sorted(ranges)
         self._lasts = [each.last for each in self._ranges]
 

@@ -27,7 +27,11 @@ from cordwood.storage.segment.transaction_index import (
     TransactionIndex,
 )
 from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
-from cordwood.workbench.salvage.open_transactions import highest_stable
+from cordwood.workbench.salvage.open_transactions import (
+    highest_stable,
+    spans_beside_log,
+    spans_in_log,
+)
 from cordwood.workbench.salvage.producer_events import ProducerEvents
 
 _NO_PROOF: Final = " proves nothing about transactions: "
@@ -114,9 +118,11 @@ def read_evidence(
     }
     in_order = sorted(snapshots.items())
     compared: list[ComparedIndex] = []
-    entries = (entry for index in indexes.values() for entry in index.entries)
+    entries = [entry for index in indexes.values() for entry in index.entries]
     gone = [entry for entry in entries if lost.has(entry.last_offset)]
-    stable = highest_stable(gone, events, lost=lost)
+    left = [entry for entry in entries if not lost.has(entry.last_offset)] if gone else []
+    beside = spans_beside_log(left, snapshots)
+    stable = highest_stable(gone, [*spans_in_log(events, lost), *beside]) if gone else {}
     for path, index in indexes.items():
         try:
             for entry in index.entries:
@@ -215,6 +221,8 @@ def _check_lost_marker(entry: AbortedTxn, events: ProducerEvents, lost: LostRang
     """Compare an entry with what is left of its marker; ValueError if that contradicts it."""
     if not lost.has(entry.last_offset):
         raise ValueError(f"the log has no abort marker at offset {entry.last_offset}")
+    if lost.markers.has_other_batch(entry.last_offset):
+        raise ValueError(f"the damaged batch at offset {entry.last_offset} is not a marker")
     if lost.markers.has_commit(entry, events):
         raise ValueError(f"the damaged marker at offset {entry.last_offset} is that of a commit")
 

@@ -48,10 +48,10 @@ def test_wrong_bit_in_a_compressed_batch_is_repaired() -> None:
 @pytest.mark.parametrize(
     ("at", "mask", "repair"),
     (
-        (16, 0x01, ("magic (was 3)",)),
-        (16, 0x02, ("magic (was 0)",)),
-        (11, 0x40, ("size (was 41)",)),
-        (9, 0x40, ("size (was 4194409)",)),
+        (16, 0x01, ("one bit of the magic (was 3)",)),
+        (16, 0x02, ("one bit of the magic (was 0)",)),
+        (11, 0x40, ("one bit of the size (was 41)",)),
+        (9, 0x40, ("one bit of the size (was 4194409)",)),
         (18, 0x10, ("one bit of the checksum",)),
         (70, 0x10, ("one bit of byte 70",)),
     ),

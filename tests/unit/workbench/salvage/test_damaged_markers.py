@@ -3,7 +3,11 @@
 import pytest
 
 from cordwood.core.binary import Buffer
-from cordwood.workbench.salvage.damaged_markers import DamagedMarker, find_markers
+from cordwood.workbench.salvage.damaged_markers import (
+    DamagedMarker,
+    find_markers,
+    has_marker_record,
+)
 from tests.unit.workbench.salvage_samples import batch, harmed, marker
 
 
@@ -67,3 +71,13 @@ def test_damaged_checksum_proves_nothing() -> None:
 
     assert damaged.is_commit is True
     assert damaged.proven_type(7, epochs=(), coordinator_epochs=()) is None
+
+
+def test_record_of_a_marker_is_not_data() -> None:
+    data = marker(5)
+
+    assert has_marker_record(harmed(data, 22, 45, 53))
+    assert has_marker_record(marker(5, is_commit=False))
+    assert not has_marker_record(harmed(data, 69))
+    assert not has_marker_record(harmed(data, 62))
+    assert not has_marker_record(data + b"x")

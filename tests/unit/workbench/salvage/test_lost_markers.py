@@ -72,3 +72,9 @@ def test_abort_without_data_has_no_entry() -> None:
     ended = ProducerEvents((DATA, DATA._replace(first=2, last=2, is_commit=True)))
 
     assert not lost(7, is_commit=False, first=3).has_other_abort([], ended, covered=(0, 9))
+
+
+def test_damaged_batch_that_is_no_marker_is_found_by_its_offsets() -> None:
+    others = LostMarkers(others=[(9, 9), (2, 4)])
+
+    assert [at for at in range(12) if others.has_other_batch(at)] == [2, 3, 4, 9]

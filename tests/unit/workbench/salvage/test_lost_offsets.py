@@ -121,3 +121,35 @@ def test_index_with_an_abort_behind_a_damaged_commit_marker_is_used() -> None:
 
     assert [any("is that of a commit" in each for each in found) for found in notes] == [False] * 2
     assert "is that of a commit" in wrong[0]
+
+
+def test_false_entry_for_damaged_data_does_not_abort_a_transaction() -> None:
+    """The header of the damaged batch is whole: it is not a marker."""
+    damaged = harmed(transactional(2, 2), *range(61, 89))
+    files = log_of(transactional(0, 2) + damaged, marker(4), _0=entries((7, 0, 3)))
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert "the damaged batch at offset 3 is not a marker" in "".join(report.notes)
+    assert "rebuilt" not in "".join(each.why for each in report.mended)
+
+
+def test_marker_with_damaged_attributes_is_not_read_as_data() -> None:
+    damaged = harmed(marker(2, is_commit=False), *range(21, 57))
+    files = log_of(transactional(0, 2) + damaged + batch(3, 1), batch(4), _0=entries((7, 0, 2)))
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert report.doubtful == ()
+    assert ["abort marker" in each.why for each in report.mended] == [True]
+
+
+def test_false_entry_for_damaged_data_before_a_damaged_marker_aborts_nothing() -> None:
+    """The size of the damaged data leads to the damaged marker, and not to a whole batch."""
+    damaged = harmed(transactional(1, 2), *range(61, 89)) + b"\7" * 78
+    contents = transactional(0) + damaged + batch(4)
+    files = log_of(contents, _0=entries((7, 0, 2)))
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert "the damaged batch at offset 2 is not a marker" in "".join(report.notes)

@@ -3,7 +3,12 @@
 from cordwood.storage.segment.transaction_index import AbortedTxn
 from cordwood.workbench.salvage.batch_run import TransactionEvent
 from cordwood.workbench.salvage.lost_ranges import LostRange, LostRanges
-from cordwood.workbench.salvage.open_transactions import highest_stable
+from cordwood.workbench.salvage.open_transactions import (
+    OpenSpan,
+    highest_stable,
+    spans_beside_log,
+    spans_in_log,
+)
 from cordwood.workbench.salvage.producer_events import ProducerEvents
 
 DATA = TransactionEvent(0, 0, 7, 0, 0, 1000)
@@ -18,7 +23,7 @@ def highest(
     """Return the highest last stable offset of an entry in a log that has lost 4 and 9 to 11."""
     lost = LostRanges([LostRange(4, 4), LostRange(9, 11)], cleaned_to=cleaned_to)
     entry = AbortedTxn(producer_id, 0, offset, offset + 1)
-    return highest_stable([entry], ProducerEvents(events), lost=lost)[offset]
+    return highest_stable([entry], spans_in_log(ProducerEvents(events), lost))[offset]
 
 
 def test_open_transaction_of_another_producer_is_not_stable() -> None:
@@ -50,3 +55,16 @@ def test_oldest_of_several_open_transactions_is_the_bound() -> None:
 
     assert highest(DATA._replace(first=2, last=2), third, OTHER._replace(last=1)) == 1
     assert highest(third, OTHER._replace(last=1), producer_id=8) == 3
+
+
+def test_own_transactions_are_passed_over() -> None:
+    opened = [OpenSpan(0, 9, 7), OpenSpan(1, 9, 7), OpenSpan(2, 9, 8), OpenSpan(3, 9, 9)]
+    entries = [AbortedTxn(7, 0, 4, 5), AbortedTxn(8, 2, 6, 7)]
+
+    assert highest_stable(entries, opened) == {4: 2, 6: 0}
+
+
+def test_entries_and_snapshots_show_open_transactions() -> None:
+    found = spans_beside_log([AbortedTxn(7, 0, 4, 5)], {6: {8: 5}})
+
+    assert list(found) == [OpenSpan(0, 4, 7), OpenSpan(5, 5, 8)]

@@ -5,8 +5,8 @@ import pytest
 from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
 from cordwood.workbench.salvage.batch_run import TransactionEvent
-from cordwood.workbench.salvage.damaged_markers import find_markers
-from cordwood.workbench.salvage.lost_markers import LostMarker
+from cordwood.workbench.salvage.damaged_markers import DamagedMarker, find_markers
+from cordwood.workbench.salvage.lost_markers import LostMarker, LostMarkers
 from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
 from cordwood.workbench.salvage.producer_events import ProducerEvents
 from cordwood.workbench.salvage.transaction_evidence import TransactionEvidence, read_evidence
@@ -17,6 +17,11 @@ DATA = TransactionEvent(0, 1, 7, 0, 0, 1000)
 LATER = DATA._replace(first=5, last=6)
 ABORT = DATA._replace(first=7, last=7, is_commit=False)
 LOST = LostRanges([LostRange(2, 4)])
+
+
+def lost_marker(marker: DamagedMarker) -> LostMarkers:
+    assert marker.offset is not None
+    return LostMarkers([LostMarker(marker, marker.offset, marker.offset)])
 
 
 def evidence(
@@ -121,8 +126,7 @@ def test_index_that_a_damaged_commit_contradicts_proves_nothing(
     data: bytes, is_right: object
 ) -> None:
     (found,) = find_markers(harmed(data, 18))
-    assert found.offset is not None
-    lost = LostRanges([LostRange(2, 4)], markers=[LostMarker(found, found.offset, found.offset)])
+    lost = LostRanges([LostRange(2, 4)], markers=lost_marker(found))
     contents = {f"{ZERO}.log": batch(0), f"{ZERO}.txnindex": entries((7, 0, 2), (7, 5, 7))}
     events = ProducerEvents((DATA, LATER, ABORT))
 
@@ -131,9 +135,38 @@ def test_index_that_a_damaged_commit_contradicts_proves_nothing(
     assert (proof.aborted_with(7, 1) is not None) is is_right
 
 
+def test_entry_at_the_offset_of_damaged_data_proves_nothing() -> None:
+    lost = LostRanges([LostRange(2, 4)], markers=LostMarkers(others=[(2, 2)]))
+    contents = {f"{ZERO}.log": batch(0), f"{ZERO}.txnindex": entries((7, 0, 2), (7, 5, 7))}
+    events = ProducerEvents((DATA, LATER, ABORT))
+    notes: list[str] = []
+
+    found = read_evidence(directory(contents), SOURCE, events=events, lost=lost, notes=notes)
+
+    assert found.aborted_with(7, 1) is None
+    assert "the damaged batch at offset 2 is not a marker" in notes[0]
+
+
+def test_entry_of_another_segment_shows_an_open_transaction() -> None:
+    contents = {
+        f"{ZERO}.log": batch(0),
+        f"{5:020}.log": batch(5),
+        f"{ZERO}.txnindex": entries((7, 0, 2)),
+        f"{5:020}.txnindex": entries((8, 1, 7)),
+    }
+    end = ABORT._replace(producer_id=8)
+    events = ProducerEvents((DATA, LATER._replace(producer_id=8, first=5), end))
+    notes: list[str] = []
+
+    found = read_evidence(directory(contents), SOURCE, events=events, lost=LOST, notes=notes)
+
+    assert found.aborted_with(7, 1) is None
+    assert "a transaction from offset 1 on was open" in notes[0]
+
+
 def test_index_without_a_damaged_abort_proves_nothing() -> None:
     (found,) = find_markers(harmed(marker(3, is_commit=False), 18))
-    lost = LostRanges([LostRange(2, 4)], markers=[LostMarker(found, 3, 3)])
+    lost = LostRanges([LostRange(2, 4)], markers=lost_marker(found))
     contents = {f"{ZERO}.log": batch(0), f"{ZERO}.txnindex": entries((7, 5, 7))}
     events = ProducerEvents((DATA, LATER, ABORT))
     notes: list[str] = []
