@@ -11,6 +11,7 @@ from cordwood.workbench.salvage import (
     batch_run,
     lost_offsets,
     new_log,
+    offset_doubts,
     salvage,
     source_directory,
     transaction_ends,
@@ -127,7 +128,7 @@ def _indexes_show_no_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def _nothing_is_unjoined(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(batch_offsets, "_doubt_unjoined", lambda *_: None)
+    patch.setattr(offset_doubts, "_unjoined", lambda *_: iter(()))
 
 
 def _nothing_is_moved(patch: pytest.MonkeyPatch) -> None:

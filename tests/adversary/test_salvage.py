@@ -70,7 +70,13 @@ ONCE_WRONG: Final = (
     *((seed, ("false abort", "marker")) for seed in (279, 400)),
     *((78, ("false abort", kind)) for kind in ("header", "size")),
     *((397, ("false abort", kind)) for kind in ("burst", "zeroed page")),
-    (677, ("false abort", "zeroed page")),
+    *((seed, ("false abort", "zeroed page")) for seed in (677, 4710)),
+    *((seed, ("false abort", "burst")) for seed in (4415, 5562, 6305, 7275)),
+    (2481, ("false abort", "size")),
+    (4280, ("false abort", "header")),
+    *((seed, ("bytes cut out",)) for seed in (1741, 2205)),
+    *((seed, ("marker", _OUTSIDE)) for seed in (181, 1102)),
+    *((seed, (_OUTSIDE, "burst")) for seed in (1688, 2370)),
 )
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(20_000 if SOAK else 300)]

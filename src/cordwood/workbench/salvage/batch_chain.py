@@ -29,6 +29,7 @@ from cordwood.workbench.salvage.batch_offsets import (
 from cordwood.workbench.salvage.batch_run import cleaned_end
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, WholeBatch
 from cordwood.workbench.salvage.file_bounds import FileBounds
+from cordwood.workbench.salvage.offset_doubts import doubt_offsets
 from cordwood.workbench.salvage.salvaged_batch import (
     SalvagedBatch,
     Trust,
@@ -74,7 +75,9 @@ def build_chain(
     for index, damage in damages:
         ranges.setdefault(index, []).append(damage)
     row = FileBatches(found, bounds, ranges)
-    kept, misfits = _split(row, place_batches(row))
+    right = place_batches(row)
+    doubt_offsets(row, right)
+    kept, misfits = _split(row, right)
     strays = _strays(found, kept, bounds)
     damages += _lost_places(found, kept, strays)
     damages.sort(key=lambda each: each[1].position)
@@ -167,6 +170,9 @@ def _salvage_wrapper(
     first, last = wrapper_offsets(
         data or window.view(header.position, header.size), header.base_offset
     )
+    # The reader takes the offsets inside as they are if those of the wrapper would be negative.
+    start = header.base_offset - (last - first)
+    first = min(first, start) if start < 0 else first
     found = SalvagedBatch(file, header, data, piece.repairs, first, trust=trust)
     if header.magic or last == header.base_offset:
         return found
@@ -262,7 +268,7 @@ def _confirm(
     after = {found[start + 1].offset} if start + 1 < len(found) else ends
     is_behind = (first.offset or -1) in starts
     start += first.next_offset not in after and not is_behind
-    is_inside = damage.header is not None and damage.header.end > first.header.position
+    is_inside = damage.header is None or damage.header.end > first.header.position
     if is_inside or not is_behind:
         start = _end_of_value(found, start)
     return [
@@ -278,13 +284,18 @@ def _end_of_value(found: Sequence[SalvagedBatch], start: int) -> int:
 
     The value ends where the message does. So such batches lead to those of the log, and their
     offsets may join them. A log has no old messages behind its first v2 batch, and a v2 batch does
-    not end with a value.
+    not end with a value. Where offsets go back, the batches before that are not those of the log.
     """
     olds = (at for at in range(start, len(found)) if found[at].header.magic < MAGIC)
     old = next(olds, start)
     if old == start and 0 < start < len(found):
         is_next = found[start - 1].header.magic < MAGIC <= found[start].header.magic
-        return start + is_next
+        backs = (
+            at
+            for at in range(start + 1, len(found))
+            if found[at].offset < found[at - 1].next_offset
+        )
+        return max([start + 1, *backs]) if is_next else start
     return old
 
 

@@ -42,7 +42,8 @@ def correct_epochs(
         if batch.is_doubtful:
             known = epoch_for(Offset(batch.offset)) if not index else batches[index - 1].epoch
             known = around[0] if known is None else known
-            right = min(batch.epoch, first) if known is None else known
+            own = max(batch.epoch, NO_LEADER_EPOCH)
+            right = min(own, first) if known is None else known
             batches[index] = batch._replace(epoch=right)
     return batches
 

@@ -19,9 +19,8 @@ Rules, in this order:
     3  one that batches behind damage contradict, and that joins neither neighbour, is outside of
        the chain: without a cleaner, offsets have no gaps; so is one that overlaps a damaged batch
        whose header joins the batch before it
-    4  one in the chain that joins neither neighbour, next to damage or to such a batch, is doubtful
-       (UNJOINED)
-    5  any other one is left out, and its place is lost
+    4  any other one is left out, and its place is lost; `offset_doubts` has the rules by which one
+       in the chain is doubtful
 
 Batches with less trust than sizes give are placed between the others afterwards, and never reach
 the base offset of the next file. Rebuilt ones whose offsets join come first, then those that a
@@ -89,7 +88,7 @@ class FileBatches(NamedTuple):
         place = at - 1 if is_rebuilt else at
         ranges = self.damages.get(place, ())
         header = ranges[0].header if len(ranges) == 1 else None
-        if header is None or (at in self.damages and is_rebuilt) or not _is_dense(header):
+        if header is None or (at in self.damages and is_rebuilt) or not is_dense(header):
             return None
         start = self.found[place - 1].next_offset if place else self.bounds.base
         is_known = header.base_offset == start and (not place or self._is_known(place - 1, right))
@@ -140,21 +139,20 @@ def place_batches(batches: FileBatches) -> Collection[int]:
         restore_order(batches.found, set(given), ends=ends, damages=batches.damages)
     _correct_offsets(batches)
     right = set(_chain_of_trusted(batches))
-    is_cleaned = _cleaned_places(batches, right)
+    is_cleaned = cleaned_places(batches, right)
     right -= set(_contradicted(batches, right, is_cleaned))
     _move_displaced(batches, right, is_cleaned)
     _add_doubtful(batches, right)
-    _doubt_unjoined(batches, right, is_cleaned)
     return right
 
 
-def _cleaned_places(batches: FileBatches, right: Collection[int]) -> Callable[[int], bool]:
+def cleaned_places(batches: FileBatches, right: Collection[int]) -> Callable[[int], bool]:
     """Return a predicate: whether a cleaner has worked up to a batch, as the others show it."""
     found = batches.found
     ends = ((cleaned_end((found[at],)), at) for at in right)
     (first, place), (second, _) = nlargest(2, chain([(0, -1), (0, -1)], ends))
     known = batches.bounds.cleaned_to
-    return lambda at: found[at].offset <= max(known, second if at == place else first)
+    return lambda at: 0 < max(known, second if at == place else first) >= found[at].offset
 
 
 def _chain_of_trusted(batches: FileBatches) -> Collection[int]:
@@ -291,25 +289,7 @@ def _moved_offset(batches: FileBatches, at: int, order: Sequence[int]) -> int | 
     return None
 
 
-def _doubt_unjoined(
-    batches: FileBatches, right: Collection[int], is_cleaned: Callable[[int], bool]
-) -> None:
-    """Doubt batches next to damage, or to a wrong offset, that join no neighbour, by rule 4."""
-    found, bounds = batches.found, batches.bounds
-    wrong = (at for at, each in enumerate(found) if at not in right or each.trust is Trust.MOVED)
-    next_to = batches.damaged_neighbours | {at for each in wrong for at in (each - 1, each + 1)}
-    for at in next_to & set(right):
-        batch = found[at]
-        if (
-            batch.trust >= Trust.CONFIRMED
-            and not is_cleaned(at)
-            and bounds.has(batch)
-            and not batches.is_joined(at, right)
-        ):
-            found[at] = batch._replace(trust=Trust.UNJOINED)
-
-
-def _is_dense(header: BatchHeader) -> bool:
+def is_dense(header: BatchHeader) -> bool:
     """Return whether a header has as many records as offsets."""
     if header.magic != MAGIC:
         return not header.codec_id
@@ -459,9 +439,9 @@ def _is_within(batch: SalvagedBatch, low: int, high: int) -> bool:
     return batch.offset > low and batch.last_offset < high
 
 
-def _is_possible(span: tuple[int, int] | None) -> bool:
-    """Return whether there is an offset behind a batch."""
-    return span is not None and 0 <= span[1] < INT64_MAX
+def _is_possible(batch: SalvagedBatch) -> bool:
+    """Return whether the offsets are not negative, and there is one behind them."""
+    return 0 <= batch.offset <= batch.last_offset < INT64_MAX
 
 
 def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) -> Collection[int]:
@@ -471,7 +451,7 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     if all are beyond, or more than half that join each other. Those below the file's own base
     offset have to come first.
     """
-    spans = [None if batch is None else batch.span for batch in found]
+    spans = [batch.span if batch is not None and _is_possible(batch) else None for batch in found]
     low = bounds.base or 0
     high = bounds.limit
     within = [span if span and low <= span[1] < high else None for span in spans]
@@ -481,7 +461,7 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     count = sum(each is not None for each in found)
     is_misnamed = len(outside) * 2 > count and are_joined(outside)
     if is_misnamed or len(outside) == count:
-        return longest_chain([span if _is_possible(span) else None for span in spans], ends)
+        return longest_chain(spans, ends)
     fitting = longest_chain(within, ends)
     if isinstance(fitting, range):
         return fitting
@@ -490,7 +470,7 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     # The name of the file may be too high for its first batches.
     start = within[first] if picked else None
     limit = low if start is None else min(low, start[0])
-    early = [span if span and 0 <= span[1] < limit else None for span in spans[:first]]
+    early = [span if span and span[1] < limit else None for span in spans[:first]]
     return picked | set(longest_chain(early))
 
 

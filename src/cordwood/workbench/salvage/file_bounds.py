@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from cordwood.core.binary import INT32_MAX, INT64_MAX
+from cordwood.workbench.salvage.indexed_offsets import IndexedOffsets
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
 
 
@@ -11,7 +12,7 @@ class FileBounds(NamedTuple):
     """The limits of a file: its base offset, that of the next file, and offsets of known ends.
 
     `epochs` are the leader epochs of the batches before and behind the file, if they are known. A
-    cleaner has worked on the offsets below `cleaned_to`.
+    cleaner has worked on the offsets below `cleaned_to`. `indexed` are the indexes of the segment.
     """
 
     base: int | None = None
@@ -19,6 +20,7 @@ class FileBounds(NamedTuple):
     marks: frozenset[int] = frozenset()
     epochs: tuple[int | None, int | None] = (None, None)
     cleaned_to: int = 0
+    indexed: IndexedOffsets = IndexedOffsets()
 
     @property
     def ends(self) -> Collection[int]:
@@ -40,7 +42,7 @@ class FileBounds(NamedTuple):
 class OffsetOrder:
     """The order of a file's batches: whether they ascend within its bounds, one by one."""
 
-    __slots__ = ("_after", "_bounds", "_ends", "_high", "_is_joined")
+    __slots__ = ("_after", "_bounds", "_ends", "_high", "_is_joined", "_last")
 
     def __init__(self, bounds: FileBounds) -> None:
         self._bounds = bounds
@@ -48,15 +50,29 @@ class OffsetOrder:
         self._high = bounds.limit
         self._after = bounds.base
         self._is_joined = True
+        self._last: SalvagedBatch | None = None
 
     def takes(self, batch: SalvagedBatch) -> bool:
         """Return whether a batch is behind the ones before it, and within the bounds."""
         start, end = self._after, batch.next_offset
         self._is_joined = start is None or start == batch.offset or end in self._ends
         self._after = end
-        return (start or 0) <= batch.offset < end <= self._high
+        is_indexed = start is not None and self._is_indexed(batch, start, batch.offset)
+        self._last = batch
+        return not is_indexed and (start or 0) <= batch.offset < end <= self._high
 
     @property
     def is_certain(self) -> bool:
         """Return whether the last batch ends below the next file, or joins something."""
-        return self._bounds.following is not None or self._is_joined
+        bounds = self._bounds
+        if bounds.following is None:
+            return self._is_joined
+        return self._after is None or not self._is_indexed(None, self._after, bounds.following)
+
+    def _is_indexed(self, batch: SalvagedBatch | None, start: int, end: int) -> bool:
+        """Return whether a batch next to a gap has an offset in it by an index."""
+        indexed = self._bounds.indexed
+        return start < end and any(
+            each is not None and indexed.has_between(each.header, start, end=end)
+            for each in (self._last, batch)
+        )

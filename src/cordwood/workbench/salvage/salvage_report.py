@@ -25,7 +25,7 @@ DISPLACED: Final = "in no record of a batch whose base offset is doubtful"
 UNREADABLE: Final = "unreadable records"
 DAMAGED_BATCH: Final = "read one by one from a damaged batch"
 OUT_OF_BOUNDS: Final = "at offsets that are not those of its file"
-UNJOINED: Final = "next to damage, and its base offset joins that of no neighbour"
+UNJOINED: Final = "next to damage, and its base offset does not join its neighbours"
 FOUND_BY_SEARCH: Final = "found by a search in a damaged range, perhaps inside of a record"
 
 

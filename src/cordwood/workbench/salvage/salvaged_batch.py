@@ -4,7 +4,8 @@
     CONFIRMED  a search found it; the sizes from it on lead to the end of the file, and its offsets
                join those of a neighbour or of the next file
     REBUILT    its records were parsed from a batch that is damaged
-    UNJOINED   sizes lead to it next to damage, and its offsets join those of no neighbour
+    UNJOINED   sizes lead to it next to damage, and its offsets join those of no neighbour; or its
+               size was damaged, and they do not join those of both
     MOVED      sizes lead to it, its base offset is wrong, and it got the one next to a neighbour
     STRAY      sizes lead to it, and its offset is outside of the bounds of its file
     FOUND      a search found it in a damaged range; it may be the value of a damaged record

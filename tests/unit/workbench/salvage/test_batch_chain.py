@@ -137,6 +137,19 @@ def test_old_message_with_a_wrong_offset_displaces_none(given: tuple[int, ...], 
     assert set(range(len(given))) - set(places) == {wrong}
 
 
+def test_old_wrapper_whose_offsets_would_be_negative_is_a_misfit() -> None:
+    """Its reader takes the offsets inside as they are then: 0 and 1 here."""
+    builder = LegacyBuilder(1, base_offset=4, codec=Codec.GZIP)
+    for _ in range(2):
+        builder.append(b"key", b"value", timestamp=5)
+    wrong = bytes(8) + bytes(builder.build())[8:]
+
+    chain = chained(wrong + batch(6), FileBounds(0, 10))
+
+    assert offsets(chain) == [(6, 9)]
+    assert [(first, end) for first, end, _ in chain.damages] == [(0, 6)]
+
+
 def test_old_message_that_decreases_is_a_misfit() -> None:
     messages = []
     for offset in (0, 1, 0, 3):
@@ -391,3 +404,19 @@ def test_batches_behind_a_gap_are_certain_if_they_lead_to_the_next_file() -> Non
     chain = chained(batch(0) + damaged + batch(6, count=2) + batch(8), FileBounds(0, 12))
 
     assert [each.trust for each in chain.batches] == [Trust.LED, *[Trust.CONFIRMED] * 2]
+
+
+@pytest.mark.parametrize(
+    ("behind", "trusted"),
+    ((old_message(2) + batch(3, 7), [0, 2, 3]), (batch(2) + batch(6), [0, 2, 6])),
+    ids=("old", "v2"),
+)
+def test_batches_in_an_old_message_without_a_header_are_doubtful(
+    behind: bytes, trusted: list[int]
+) -> None:
+    """The offset of the first one joins that of the message before it."""
+    damaged = b"\1" * 26 + old_message(1, batch(1, 1) + batch(2, 3))[26:]
+
+    chain = chained(old_message(0) + damaged + behind, FileBounds(0, 10))
+
+    assert [each.offset for each in chain.batches if not each.is_doubtful] == trusted

@@ -95,6 +95,11 @@ def test_wrong_epochs_next_to_each_other_are_corrected(
     assert corrected(*epochs, around=(1, 9 if right[-1] == 9 else None)) == right
 
 
+def test_doubtful_batch_without_a_predecessor_has_no_negative_epoch() -> None:
+    assert corrected(-234881024, around=(None, None), trust=Trust.UNJOINED) == [-1]
+    assert corrected(3, around=(None, None), trust=Trust.UNJOINED) == [3]
+
+
 def test_checkpoint_of_epochs_decides_between_neighbours() -> None:
     epochs = (1, 9, 9, 4, 4)
     batches = [
