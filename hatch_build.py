@@ -8,13 +8,15 @@ without them (`py3-none-any`) serves every platform. CORDWOOD_BUILD_KERNELS choo
     0           without kernels
 
 CORDWOOD_KERNELS_TARGET names another target, such as `aarch64-linux-gnu.2.17`, which zig compiles.
-An editable installation has the library in its source tree.
+An editable installation has the library in its source tree. The build of a wheel leaves it there
+for the next one, unless the tree is read-only.
 """
 
 import os
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +32,7 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # of any b
     """Adds the library to a wheel."""
 
     PLUGIN_NAME = "kernels"
+    _folder: "tempfile.TemporaryDirectory[str] | None" = None
 
     def dependencies(self) -> list[str]:
         """Return what the compilation needs: numba, and zig where the system has no compiler."""
@@ -46,9 +49,7 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # of any b
         """Compile the library, and name the wheel after its platform."""
         if not self._is_wanted():
             return
-        library = Path(self.root, "src", LIBRARY)
-        if self._target():
-            library = Path(self.root, "build", self._target(), library.name)
+        library = self._library(version)
         if not self._compile(library):
             self._report_failure()
         elif version != "editable":
@@ -58,6 +59,21 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # of any b
             build_data["pure_python"] = False
             build_data["tag"] = f"cp311-abi3-{target_named(self._target()).wheel_platform}"
             build_data["force_include"] = {str(library): LIBRARY}
+
+    def finalize(self, *_: object) -> None:
+        """Remove the folder of a library outside of the tree."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _library(self, version: str) -> Path:
+        """Return the file to compile: in the tree, or in a new folder if that is read-only."""
+        library = Path(self.root, "src", LIBRARY)
+        if version != "editable" and not os.access(library.parent, os.W_OK):
+            self._folder = tempfile.TemporaryDirectory()
+            return Path(self._folder.name, library.name)
+        if self._target():
+            return Path(self.root, "build", self._target(), library.name)
+        return library
 
     def _is_wanted(self) -> bool:
         is_stable = sys.implementation.name == "cpython" and not sysconfig.get_config_var(

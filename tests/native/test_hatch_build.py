@@ -94,6 +94,20 @@ def test_wheel_of_another_target_has_its_platform(
     assert (libraries, text) == ([LIBRARY], "library")
 
 
+def test_wheel_of_a_read_only_tree_has_the_library(
+    monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
+    wanted = compiled(monkeypatch, does_work=True)
+    monkeypatch.setattr("os.access", lambda _, __: False)
+
+    tag, libraries, text = built(project)
+
+    assert tag.startswith("cp311-abi3-")
+    assert (libraries, text) == ([LIBRARY], "library")
+    assert not wanted[0].is_relative_to(project)
+    assert not wanted[0].parent.exists()
+
+
 def test_wheel_is_plain_with_a_warning_when_the_compilation_fails(
     monkeypatch: pytest.MonkeyPatch, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
