@@ -203,7 +203,8 @@ class Leader:
 
     def is_under_min_isr(self, min_insync_replicas: int) -> bool:
         """Return whether fewer replicas are in sync than the topic requires."""
-        return len(self.isr) < self._effective_min_isr(min_insync_replicas)
+        in_sync = len(self._in_sync.isr)
+        return in_sync < min_insync_replicas and in_sync <= len(self._replicas)
 
     def ensure_min_isr(self, partition: TopicPartition, min_insync_replicas: int) -> None:
         """Raise if an append for all replicas must be rejected before its write."""
@@ -221,15 +222,12 @@ class Leader:
         A pending follower counts: the high watermark waits for it.
         """
         in_sync = len(self.maximal_isr)
-        if in_sync >= self._effective_min_isr(min_insync_replicas):
+        if in_sync >= min_insync_replicas or in_sync > len(self._replicas):
             return None
         return NotEnoughReplicasAfterAppendError(
             f"{partition}: the records are written, but {in_sync} replicas are in sync "
             f"(min.insync.replicas is {min_insync_replicas})"
         )
-
-    def _effective_min_isr(self, min_insync_replicas: int) -> int:
-        return min(min_insync_replicas, len(self._replicas) + 1)
 
     # -- changes of the in-sync replicas
 
