@@ -11,7 +11,6 @@ from cordwood.workbench.salvage import (
     batch_run,
     lost_offsets,
     new_log,
-    offset_doubts,
     salvage,
     source_directory,
     transaction_ends,
@@ -128,7 +127,7 @@ def _indexes_show_no_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def _nothing_is_unjoined(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(offset_doubts, "_unjoined", lambda *_: iter(()))
+    patch.setattr(batch_chain, "doubt_offsets", lambda *_: None)
 
 
 def _nothing_is_moved(patch: pytest.MonkeyPatch) -> None:
