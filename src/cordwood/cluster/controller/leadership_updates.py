@@ -6,7 +6,8 @@
 
 The first decision is about the leaderships in memory. All changes go through the controller, so
 they are those in the store, apart from the changes of brokers with an earlier protocol. Kafka reads
-the stored ones before each decision.
+the stored ones before each decision. A decision that changes nothing meets no conflict: a failed
+election reads again first (`changed_leaderships`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -78,6 +79,17 @@ def refresh_leaderships(
         if partition not in found:
             context.leaderships.pop(partition, None)
     context.leaderships.update(found)
+
+
+def changed_leaderships(
+    context: ClusterContext, partitions: Sequence[TopicPartition]
+) -> Flow[list[TopicPartition]]:
+    """Read leaderships again; return the partitions whose stored one was not in memory."""
+    known = [each for each in partitions if each in context.leaderships]
+    before = {each: context.leaderships[each] for each in known}
+    if known:
+        yield from refresh_leaderships(context, known)
+    return [each for each in known if context.leaderships.get(each) != before[each]]
 
 
 def report_failures(failed: Mapping[TopicPartition, KafkaError], *, to: str) -> Flow[None]:

@@ -33,6 +33,7 @@ from cordwood.cluster.controller.leader_election import (
 )
 from cordwood.cluster.controller.leadership_updates import (
     Leaderships,
+    changed_leaderships,
     refresh_leaderships,
     report_failures,
     report_unelected,
@@ -192,7 +193,11 @@ def _elect(
                 recipients[each] = election.recipients
         return decided
 
-    elected = yield from update_leaderships(context, partitions, decide=decide)
+    elected = {**(yield from update_leaderships(context, partitions, decide=decide))}
+    missed = [each for each in partitions if each not in elected]
+    changed = yield from changed_leaderships(context, missed)
+    if changed:
+        elected.update((yield from update_leaderships(context, changed, decide=decide)))
     for each in elected:
         batch.add_leader_and_isr(each, brokers=recipients[each], is_new=False)
     yield from report_unelected(

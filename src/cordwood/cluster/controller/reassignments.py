@@ -47,7 +47,11 @@ from cordwood.cluster.controller.effects import (
     perform,
 )
 from cordwood.cluster.controller.leader_election import ElectionStrategy
-from cordwood.cluster.controller.leadership_updates import Leaderships, update_leaderships
+from cordwood.cluster.controller.leadership_updates import (
+    Leaderships,
+    refresh_leaderships,
+    update_leaderships,
+)
 from cordwood.cluster.controller.partition_state_machine import change_partition_states
 from cordwood.cluster.controller.replica_state_machine import change_replica_states
 from cordwood.cluster.controller.topic_deletions import halt_deletions, resume_deletions
@@ -58,18 +62,30 @@ _ONLINE: Final = PartitionLifecycle.ONLINE
 
 def reassign(
     context: ClusterContext, partition: TopicPartition, *, assignment: ReplicaAssignment
-) -> Flow[None]:
-    """Begin or continue a reassignment, and complete it if its target is in sync."""
+) -> Flow[bool]:
+    """Begin or continue a reassignment, and complete it if its target is in sync.
+
+    Return False if it was not begun: the topic is gone, or no in-sync replica would remain.
+    """
     halt_deletions(context, (partition.topic,))
     if context.assignment(partition) != assignment:
-        stored = yield from _begin(context, partition, assignment)
-        if not stored:
-            return
+        begun = yield from _begin(context, partition, assignment)
+        if not begun:
+            return False
     context.reassigning.add(partition)
     if not is_complete(context, partition):
         yield from _start_adding(context, partition, assignment)
     else:
         yield from _complete(context, partition, assignment)
+    return True
+
+
+def keeps_in_sync_replicas(
+    context: ClusterContext, partition: TopicPartition, *, assignment: ReplicaAssignment
+) -> bool:
+    """Return whether an in-sync replica would remain with an assignment."""
+    leadership = context.leaderships.get(partition)
+    return leadership is None or not set(leadership.isr).isdisjoint(assignment.replicas)
 
 
 def resume_reassignments(
@@ -125,8 +141,13 @@ def withdraw_requested_reassignments(
 def _begin(
     context: ClusterContext, partition: TopicPartition, assignment: ReplicaAssignment
 ) -> Flow[bool]:
-    """Store a reassignment; return False if the topic does not exist any more."""
+    """Store a reassignment; return False if that was not possible."""
     unneeded = _difference(context.assignment(partition).replicas, assignment.replicas)
+    if unneeded:
+        # A replica is deleted for good, so the decision is about the stored in-sync set.
+        yield from refresh_leaderships(context, (partition,))
+        if not keeps_in_sync_replicas(context, partition, assignment=assignment):
+            return False
     context.assignments[partition] = assignment
     if unneeded:
         leadership = context.leaderships.get(partition)

@@ -145,7 +145,8 @@ def test_failed_election_keeps_the_state() -> None:
     )
 
     assert done.lines == [
-        "not done: orders-0 to online: no replica is eligible (preferred election)"
+        "read orders-0",
+        "not done: orders-0 to online: no replica is eligible (preferred election)",
     ]
     assert context.partition_state(ORDERS_0) is ONLINE
 
@@ -189,4 +190,18 @@ def test_partition_whose_leadership_is_gone_is_reported() -> None:
     assert done.lines == [
         "read orders-0",
         "not done: orders-0 to online: no replica is eligible (offline election)",
+    ]
+
+
+def test_election_that_fails_by_what_is_in_memory_reads_again() -> None:
+    context = cluster_context((2, 3), leaderships={ORDERS_0: Leadership(1, 4, (1,))})
+    store = store_of(context)
+    store.write_as_leader(ORDERS_0, (1, 3))
+
+    done = Performed(context, change_partition_states(context, (ORDERS_0,), to=ONLINE), store)
+
+    assert done.lines[:3] == [
+        "read unclean elections of orders",
+        "read orders-0",
+        "write orders-0: leader 3, epoch 5, isr 3, if at 1",
     ]

@@ -23,21 +23,18 @@ metadata update, then the response, and then reassignments may complete.
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from cordwood.cluster.controller.broker_request_batch import send_metadata
-from cordwood.cluster.controller.context.cluster_context import (
-    ClusterContext,
-    ReplicaLifecycle,
-    replicas_of,
-)
+from cordwood.cluster.controller.broker_request_batch import BrokerRequestBatch, send_metadata
+from cordwood.cluster.controller.context.cluster_context import ClusterContext
 from cordwood.cluster.controller.context.leadership import Leadership
 from cordwood.cluster.controller.context.live_broker import UNKNOWN_BROKER_EPOCH
 from cordwood.cluster.controller.effects import Flow, Respond, perform
 from cordwood.cluster.controller.leadership_updates import (
+    Leaderships,
     refresh_leaderships,
+    update_leaderships,
     write_leaderships,
 )
 from cordwood.cluster.controller.reassignments import complete_reassignments
-from cordwood.cluster.controller.replica_state_machine import change_replica_states
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     IneligibleReplicaError,
@@ -109,17 +106,48 @@ def in_sync_sets_changed(
 ) -> Flow[None]:
     """Take over in-sync sets that leaders have stored, as brokers of earlier versions do.
 
-    A broker may have gone before the controller read that it is in sync: it is removed now.
+    A member may have gone, or lost its assignment, before the controller read that it is in sync:
+    it is removed now.
     """
     known = [each for each in partitions if context.assignment(each).replicas]
     if not known:
         return
     yield from refresh_leaderships(context, known)
+    yield from _remove_lost_members(context, known)
     yield from send_metadata(context, brokers=context.brokers, partitions=known)
-    led = [(each, found) for each in known if (found := context.leaderships.get(each))]
-    gone = ((each, context.offline_among(found.isr, each)) for each, found in led)
-    yield from change_replica_states(context, replicas_of(gone), to=ReplicaLifecycle.OFFLINE)
     yield from complete_reassignments(context, known)
+
+
+def _remove_lost_members(
+    context: ClusterContext, partitions: Sequence[TopicPartition]
+) -> Flow[None]:
+    """Remove replicas from in-sync sets that are not online, or not assigned any more."""
+
+    def decide(remaining: Sequence[TopicPartition]) -> Flow[Leaderships]:
+        yield from ()
+        return {
+            each: found.next_epoch(leader=found.leader, isr=isr)
+            for each in remaining
+            if (found := context.leaderships.get(each)) is not None
+            and found.leader in (isr := _kept_members(context, each, found))
+            and isr != found.isr
+        }
+
+    shrunk = yield from update_leaderships(context, partitions, decide=decide)
+    batch = BrokerRequestBatch(context)
+    for each in shrunk:
+        replicas = context.assignment(each).replicas
+        batch.add_leader_and_isr(each, brokers=replicas, is_new=False)
+    yield from batch.send()
+
+
+def _kept_members(
+    context: ClusterContext, partition: TopicPartition, leadership: Leadership
+) -> tuple[int, ...]:
+    replicas = context.assignment(partition).replicas
+    return tuple(
+        each for each in leadership.isr if each in replicas and context.is_online(each, partition)
+    )
 
 
 def failed_alter_partition(error_code: int) -> AlterPartitionResponse:

@@ -25,7 +25,11 @@ from cordwood.cluster.controller.effects import (
     Respond,
     perform,
 )
-from cordwood.cluster.controller.reassignments import reassign, withdraw_requested_reassignments
+from cordwood.cluster.controller.reassignments import (
+    keeps_in_sync_replicas,
+    reassign,
+    withdraw_requested_reassignments,
+)
 from cordwood.core.errors import (
     InvalidReplicaAssignmentError,
     InvalidReplicationFactorError,
@@ -171,10 +175,10 @@ def _ensure_live(context: ClusterContext, planned: ReplicaAssignment) -> None:
 def _ensure_in_sync(
     context: ClusterContext, partition: TopicPartition, planned: ReplicaAssignment
 ) -> None:
-    leadership = context.leaderships.get(partition)
-    if leadership is not None and not set(leadership.isr) & set(planned.replicas):
+    if not keeps_in_sync_replicas(context, partition, assignment=planned):
+        isr = context.leaderships[partition].isr
         raise InvalidReplicaAssignmentError(
-            f"No in-sync replica would remain: {_ids(leadership.isr)} are in sync, the partition "
+            f"No in-sync replica would remain: {_ids(isr)} are in sync, the partition "
             f"would have {_ids(planned.replicas)}"
         )
 
@@ -190,11 +194,14 @@ def _ensure_same_factor(current: ReplicaAssignment, planned: ReplicaAssignment) 
 def _begin(
     context: ClusterContext, accepted: Mapping[TopicPartition, ReplicaAssignment]
 ) -> Flow[dict[TopicPartition, KafkaError]]:
-    """Begin reassignments; return an error for each partition that is gone by then."""
+    """Begin reassignments; return an error for each one that is not possible any more."""
     errors: dict[TopicPartition, KafkaError] = {}
     for partition, assignment in accepted.items():
         if context.assignment(partition).replicas:
-            yield from reassign(context, partition, assignment=assignment)
+            begun = yield from reassign(context, partition, assignment=assignment)
+            if not begun:
+                text = "No in-sync replica would remain."
+                errors[partition] = InvalidReplicaAssignmentError(text)
         if not context.assignment(partition).replicas:
             errors[partition] = UnknownTopicOrPartitionError(_UNKNOWN)
     return errors

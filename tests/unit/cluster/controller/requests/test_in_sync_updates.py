@@ -11,6 +11,7 @@ from cordwood.cluster.controller.requests.in_sync_updates import (
     in_sync_sets_changed,
 )
 from cordwood.core.uuids import Uuid
+from cordwood.protocol.codec import encode
 from cordwood.protocol.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -226,3 +227,31 @@ def test_stored_set_with_a_broker_that_is_gone_shrinks() -> None:
     Performed(context, in_sync_sets_changed(context, (ORDERS_0,)), store)
 
     assert store.leaderships[ORDERS_0].isr == (1,)
+
+
+def test_stored_set_with_a_replica_that_is_not_assigned_any_more_shrinks() -> None:
+    context = _context()
+    context.assignments[ORDERS_0] = ReplicaAssignment((1, 2))
+    store = store_of(context)
+    store.write_as_leader(ORDERS_0, (1, 2, 3))
+
+    done = Performed(context, in_sync_sets_changed(context, (ORDERS_0,)), store)
+
+    assert done.lines[1] == "write orders-0: leader 1, epoch 5, isr 1,2, if at 10"
+
+
+def test_stored_set_whose_leader_is_gone_waits_for_an_election() -> None:
+    context = _context()
+    context.unregister((1,))
+    store = store_of(context)
+
+    Performed(context, in_sync_sets_changed(context, (ORDERS_0,)), store)
+
+    assert store.leaderships[ORDERS_0].isr == (1, 2)
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_response_can_be_written_in_every_version(version: int) -> None:
+    response = _response(_context(), _request(1, version=version), version=version)
+
+    assert encode(response, version)

@@ -107,6 +107,17 @@ def test_cancellation_that_would_delete_all_in_sync_replicas_is_rejected() -> No
     )
 
 
+def test_cancellation_is_rejected_by_the_stored_in_sync_set() -> None:
+    """The set in memory is outdated if a leader with an earlier protocol has stored its own."""
+    led = Leadership(3, 2, (3, 2))
+    context = cluster_context(assignments=(MOVING,), leaderships={ORDERS_0: led})
+    store = store_of(context)
+    store.write_as_leader(ORDERS_0, (3,))
+
+    assert _result(context, None, store=store) == (39, "No in-sync replica would remain.")
+    assert context.assignment(ORDERS_0) == MOVING
+
+
 def test_api_takes_precedence_over_the_store() -> None:
     context = cluster_context(assignments=((1, 2), (1, 2)))
     store = store_of(context)
