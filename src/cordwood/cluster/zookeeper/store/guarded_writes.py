@@ -11,7 +11,7 @@ After a lost connection a write may fail because its first attempt was applied. 
 that: a node with the next version and these very bytes was written here.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cordwood.cluster.zookeeper.client.zookeeper_client import (
@@ -32,6 +32,7 @@ from cordwood.cluster.zookeeper.store.retried_requests import (
     RequestOutcome,
     RetriedRequests,
     pipelined,
+    turns,
 )
 from cordwood.cluster.zookeeper.znodes.cluster_paths import CONTROLLER_EPOCH
 from cordwood.core.errors import StaleControllerEpochError
@@ -59,18 +60,22 @@ class GuardedWrites:
         self._requests = RetriedRequests(client)
         self._checks = [] if guard is None else [CheckOp(CONTROLLER_EPOCH, guard.version)]
 
-    async def apply(self, operations: Sequence[MultiOp]) -> list[WriteResult]:
-        """Apply each operation by itself, in one pipeline; return a result for each."""
-        outcomes = await pipelined([self._sender([each]) for each in operations])
+    async def apply(self, operations: Iterable[MultiOp]) -> list[WriteResult]:
+        """Apply each operation by itself, in pipelines; return a result for each.
+
+        The operations are taken when they are sent: a generator encodes them in turns of the loop.
+        """
         results = list[WriteResult]()
-        for operation, outcome in zip(operations, outcomes, strict=True):
-            self._ensure_controller(outcome)
-            results.append(await self._result(operation, outcome))
+        for turn in turns(operations):
+            outcomes = await pipelined([self._sender([each]) for each in turn])
+            for operation, outcome in zip(turn, outcomes, strict=True):
+                self._ensure_controller(outcome)
+                results.append(await self._result(operation, outcome))
         return results
 
-    async def delete_all(self, paths: Sequence[str]) -> None:
+    async def delete_all(self, paths: Iterable[str]) -> None:
         """Remove nodes, each by itself, unless they are gone."""
-        for result in await self.apply([DeleteOp(each) for each in paths]):
+        for result in await self.apply(DeleteOp(each) for each in paths):
             if result.error is not None and not isinstance(result.error, NoNodeError):
                 raise result.error
 

@@ -5,7 +5,7 @@ Partitions are read and written in one pipeline, each write conditional on its p
 on the controller epoch.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from cordwood.cluster.controller.context.leadership import Leadership
@@ -23,7 +23,7 @@ from cordwood.cluster.zookeeper.client.zookeeper_errors import (
     ZooKeeperError,
 )
 from cordwood.cluster.zookeeper.store.guarded_writes import ControllerGuard, GuardedWrites
-from cordwood.cluster.zookeeper.store.retried_requests import RetriedRequests
+from cordwood.cluster.zookeeper.store.retried_requests import RetriedRequests, turns
 from cordwood.cluster.zookeeper.znodes.partition_state_znode import (
     decode_leadership,
     encode_leadership,
@@ -44,12 +44,15 @@ class LeadershipStore:
 
     async def read(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Leadership]:
         """Return the stored leaderships; partitions without one are missing."""
-        nodes = await self._requests.get_all([_path(each) for each in partitions])
-        return {
-            partition: decode_leadership(partition, node.data, version=node.stat.version)
-            for partition, node in zip(partitions, nodes, strict=True)
-            if node is not None
-        }
+        found = dict[TopicPartition, Leadership]()
+        for turn in turns(partitions):
+            nodes = await self._requests.get_all([_path(each) for each in turn])
+            found |= {
+                partition: decode_leadership(partition, node.data, version=node.stat.version)
+                for partition, node in zip(turn, nodes, strict=True)
+                if node is not None
+            }
+        return found
 
     async def create(
         self, leaderships: Mapping[TopicPartition, Leadership], guard: ControllerGuard
@@ -60,12 +63,12 @@ class LeadershipStore:
             dict.fromkeys(partitions_path(each.topic) for each in leaderships),
             dict.fromkeys(partition_path(each.topic, each.partition) for each in leaderships),
         ):
-            for result in await writes.apply([CreateOp(path) for path in parents]):
+            for result in await writes.apply(CreateOp(path) for path in parents):
                 _ensure_expected(result.error)
-        operations = [
+        operations = (
             CreateOp(_path(partition), encode_leadership(leadership))
             for partition, leadership in leaderships.items()
-        ]
+        )
         return await self._write(leaderships, operations, writes)
 
     async def write(
@@ -76,16 +79,16 @@ class LeadershipStore:
         The written ones are returned with their next partition epochs. One with another stored
         epoch is a conflict: its leader or an earlier attempt was first, and it is read again.
         """
-        operations = [
+        operations = (
             SetDataOp(_path(partition), encode_leadership(leadership), leadership.partition_epoch)
             for partition, leadership in leaderships.items()
-        ]
+        )
         return await self._write(leaderships, operations, GuardedWrites(self._client, guard))
 
     @staticmethod
     async def _write(
         leaderships: Mapping[TopicPartition, Leadership],
-        operations: Sequence[MultiOp],
+        operations: Iterable[MultiOp],
         writes: GuardedWrites,
     ) -> LeadershipWrites:
         written = dict[TopicPartition, Leadership]()

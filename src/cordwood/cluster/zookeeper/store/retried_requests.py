@@ -5,8 +5,9 @@ the first attempt. An outcome therefore states whether the request was repeated.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from cordwood.cluster.zookeeper.client.zookeeper_client import (
@@ -27,8 +28,8 @@ from cordwood.cluster.zookeeper.client.zookeeper_errors import (
 
 T = TypeVar("T")
 
-#: Requests that are sent in one turn of the loop.
-_TURN: Final = 500
+#: Requests that are prepared, sent and evaluated in one turn of the loop.
+TURN: Final = 100
 
 
 class RequestOutcome(NamedTuple, Generic[T]):
@@ -45,7 +46,7 @@ async def pipelined(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[Request
     repeated = set[int]()
     left = list(range(len(calls)))
     while left:
-        turn, left = left[:_TURN], left[_TURN:]
+        turn, left = left[:TURN], left[TURN:]
         found = await asyncio.gather(*(calls[at]() for at in turn), return_exceptions=True)
         for at, each in zip(turn, found, strict=True):
             if isinstance(each, ConnectionLossError):
@@ -96,6 +97,11 @@ class RetriedRequests:
         except NoNodeError:
             return []
 
+    async def all_children(self, paths: Sequence[str]) -> list[list[str]]:
+        """Read the names of the children of nodes in one pipeline."""
+        outcomes = await pipelined([_lister(self.client, path) for path in paths])
+        return [_found(each) or [] for each in outcomes]
+
     async def exists(self, path: str, *, watch: Watch | None = None) -> NodeStat | None:
         """Read the facts of a node."""
         return await repeated(lambda: self.client.exists(path, watch=watch))
@@ -138,7 +144,14 @@ class RetriedRequests:
             return
 
 
-def _found(outcome: RequestOutcome[StoredNode]) -> StoredNode | None:
+def turns(items: Iterable[T]) -> Iterator[list[T]]:
+    """Yield items in lists that a turn of the loop can process; they are taken when needed."""
+    left = iter(items)
+    while turn := list(islice(left, TURN)):
+        yield turn
+
+
+def _found(outcome: RequestOutcome[T]) -> T | None:
     if outcome.error is not None and not isinstance(outcome.error, NoNodeError):
         raise outcome.error
     return outcome.result
@@ -146,6 +159,10 @@ def _found(outcome: RequestOutcome[StoredNode]) -> StoredNode | None:
 
 def _getter(client: ZooKeeperClient, path: str) -> Callable[[], Awaitable[StoredNode]]:
     return lambda: client.get(path)
+
+
+def _lister(client: ZooKeeperClient, path: str) -> Callable[[], Awaitable[list[str]]]:
+    return lambda: client.children(path)
 
 
 def _creator(client: ZooKeeperClient, path: str) -> Callable[[], Awaitable[object]]:

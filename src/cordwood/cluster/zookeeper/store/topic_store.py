@@ -24,7 +24,7 @@ from cordwood.cluster.zookeeper.client.zookeeper_errors import (
     NotEmptyError,
 )
 from cordwood.cluster.zookeeper.store.guarded_writes import ControllerGuard, GuardedWrites
-from cordwood.cluster.zookeeper.store.retried_requests import RetriedRequests
+from cordwood.cluster.zookeeper.store.retried_requests import RetriedRequests, turns
 from cordwood.cluster.zookeeper.znodes.cluster_paths import delete_topic_path
 from cordwood.cluster.zookeeper.znodes.topic_znode import decode_topic_znode, encode_topic_znode
 from cordwood.core.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
@@ -52,12 +52,15 @@ class TopicStore:
 
     async def read(self, topics: Sequence[str]) -> dict[str, StoredAssignment]:
         """Return topics; missing ones are left out; DamagedFileError."""
-        nodes = await self._requests.get_all([topic_path(each) for each in topics])
-        return {
-            topic: decode_topic_znode(topic, node.data)
-            for topic, node in zip(topics, nodes, strict=True)
-            if node is not None
-        }
+        found = dict[str, StoredAssignment]()
+        for turn in turns(topics):
+            nodes = await self._requests.get_all([topic_path(each) for each in turn])
+            found |= {
+                topic: decode_topic_znode(topic, node.data)
+                for topic, node in zip(turn, nodes, strict=True)
+                if node is not None
+            }
+        return found
 
     async def create(
         self, topic: str, assignment: StoredAssignment, *, configs: Mapping[str, str]
@@ -142,12 +145,13 @@ class TopicStore:
         paths, level = list[str](), [path]
         while level:
             paths += level
+            all_names = await self._requests.all_children(level)
             level = [
                 f"{parent}/{name}"
-                for parent in level
-                for name in await self._requests.children(parent)
+                for parent, names in zip(level, all_names, strict=True)
+                for name in names
             ]
-        await writes.delete_all(paths[::-1])
+        await writes.delete_all(reversed(paths))
 
     async def _change(
         self,

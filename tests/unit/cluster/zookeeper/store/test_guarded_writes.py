@@ -71,14 +71,26 @@ def test_writes_together_are_applied_completely_or_not_at_all() -> None:
     assert play(scene) == {"/b", "/b/c"}
 
 
-def test_repeated_write_does_not_hide_the_write_of_another_broker() -> None:
-    async def scene(world: StoreWorld) -> str | None:
-        member, other = await world.member(1), await world.member(2)
-        await other.client.create("/a", b"0")
-        world.world.after(0, member.client.break_connection)
-        pending = GuardedWrites(member.client, None).apply([SetDataOp("/a", b"mine", version=0)])
-        await other.client.set("/a", b"theirs")
-        (result,) = await pending
-        return kind(result.error)
+@pytest.mark.parametrize("theirs", ((b"theirs",), (b"theirs", b"mine")))
+def test_repeated_write_does_not_hide_the_write_of_another_broker(
+    theirs: tuple[bytes, ...],
+) -> None:
+    async def scene(world: StoreWorld) -> tuple[str | None, bytes]:
+        member = await world.member(1)
+        await member.client.create("/a", b"0")
 
-    assert play(scene) == "BadVersionError"
+        def lose_to_others() -> None:
+            member.client.break_connection()
+            for data in theirs:
+                world.server.tree.apply([SetDataOp("/a", data)], session_id=0, now_ms=0)
+
+        def on_send() -> None:
+            member.client.on_send = lambda: None
+            world.world.after(0, lose_to_others)
+
+        member.client.on_send = on_send
+        writes = GuardedWrites(member.client, None)
+        (result,) = await writes.apply([SetDataOp("/a", b"mine", version=0)])
+        return kind(result.error), world.nodes()["/a"]
+
+    assert play(scene) == ("BadVersionError", theirs[-1])

@@ -1,5 +1,6 @@
 """Tests of requests that are repeated."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -9,9 +10,11 @@ from cordwood.cluster.zookeeper.client.zookeeper_errors import (
     SessionExpiredError,
 )
 from cordwood.cluster.zookeeper.store.retried_requests import (
+    TURN,
     RetriedRequests,
     pipelined,
     repeated,
+    turns,
 )
 from tests.unit.cluster.zookeeper.store.store_world import StoreWorld, kind, play
 
@@ -37,6 +40,28 @@ def test_more_requests_than_one_turn_sends_have_a_result_each() -> None:
         return [None if node is None else node.data for node in nodes]
 
     assert play(scene) == [b"1", None] * 600
+
+
+def test_items_are_taken_a_turn_at_a_time() -> None:
+    taken = list[int]()
+
+    def items() -> Iterator[int]:
+        for number in range(2 * TURN + 1):
+            taken.append(number)
+            yield number
+
+    sizes = [(len(turn), len(taken)) for turn in turns(items())]
+
+    assert sizes == [(TURN, TURN), (TURN, 2 * TURN), (1, 2 * TURN + 1)]
+
+
+def test_children_of_many_nodes_are_read_in_one_pipeline() -> None:
+    async def scene(world: StoreWorld) -> list[list[str]]:
+        requests = RetriedRequests((await world.member(1)).client)
+        await requests.create_missing(["/a", "/a/x", "/a/y"])
+        return await requests.all_children(["/a", "/no", "/a/x"])
+
+    assert play(scene) == [["x", "y"], [], []]
 
 
 def test_lost_request_is_repeated_and_marked() -> None:

@@ -52,6 +52,10 @@ async def create_leaderships(member: Member, guard: ControllerGuard) -> object:
     return (await member.store.leaderships.create(FIRST, guard)).written
 
 
+async def register(member: Member, guard: ControllerGuard) -> None:
+    await member.store.brokers.register(BROKER)
+
+
 class Operation(NamedTuple):
     """An operation that a controller performs after its preparation."""
 
@@ -61,6 +65,7 @@ class Operation(NamedTuple):
 
 
 OPERATIONS: Final = (
+    Operation("register", nothing, register),
     Operation("cluster id", nothing, lambda m, _: m.store.facts.cluster_id(lambda: "drawn")),
     Operation("producer ids", nothing, lambda m, _: m.store.facts.claim_producer_ids(1)),
     Operation("create topic", nothing, lambda m, _: m.store.topics.create("t", TOPIC, configs={})),
