@@ -332,7 +332,7 @@ class Partition:
     def _leader_log(self) -> LeaderLog:
         log = self.led_log
         bounds = log.bounds
-        return LeaderLog(log.epochs, self.leader_epoch, bounds.log_start, bounds.log_end)
+        return LeaderLog(self.name, log.epochs, self.leader_epoch, bounds.log_start, bounds.log_end)
 
     # -- waiting fetches
 

@@ -6,7 +6,7 @@ Kafka: `Partition.lastOffsetForLeaderEpoch` and the check at the start of `Parti
 from typing import NamedTuple
 
 from cordwood.core.errors import OffsetOutOfRangeError
-from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
+from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, Offset, TopicPartition
 from cordwood.storage.checkpoints.leader_epoch_cache import (
     UNKNOWN_END,
     EpochEnd,
@@ -15,8 +15,12 @@ from cordwood.storage.checkpoints.leader_epoch_cache import (
 
 
 class LeaderLog(NamedTuple):
-    """The epochs and bounds of a leader's log, and the epoch in which it leads."""
+    """The epochs and bounds of a leader's log, and the epoch in which it leads.
 
+    Errors name its partition.
+    """
+
+    partition: TopicPartition
     epochs: LeaderEpochCache
     leader_epoch: int
     log_start: int
@@ -44,7 +48,7 @@ def find_divergence(log: LeaderLog, last_epoch: int, *, offset: int) -> EpochEnd
     end = last_offset_for_leader_epoch(log, last_epoch)
     if end == UNKNOWN_END or offset < log.log_start:
         raise OffsetOutOfRangeError(
-            f"the end of epoch {last_epoch} is unknown (fetch offset {offset}, "
+            f"{log.partition}: the end of epoch {last_epoch} is unknown (fetch offset {offset}, "
             f"log start {log.log_start})"
         )
     return end if end.epoch < last_epoch or end.end_offset < offset else None

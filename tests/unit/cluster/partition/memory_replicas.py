@@ -130,7 +130,7 @@ class MemoryReplica:
 
     def as_leader(self) -> LeaderLog:
         """Return the log as its leader answers about it."""
-        return LeaderLog(self.epochs, self.leader_epoch, self.log_start, self.log_end)
+        return LeaderLog(ORDERS, self.epochs, self.leader_epoch, self.log_start, self.log_end)
 
     def perform(self, action: LogAction, records: list[Record], leader_start: int) -> None:
         """Change the log as an action states."""

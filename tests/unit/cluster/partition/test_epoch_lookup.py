@@ -8,11 +8,12 @@ from cordwood.cluster.partition.epoch_lookup import (
     last_offset_for_leader_epoch,
 )
 from cordwood.core.errors import OffsetOutOfRangeError
-from cordwood.core.types import LeaderEpoch, Offset
+from cordwood.core.types import LeaderEpoch, Offset, PartitionId, TopicName, TopicPartition
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry, LeaderEpochCache
 
 #: Epoch 1 wrote 5..9, epoch 3 wrote 10..19; epoch 6 begins at the log end, 20.
 LOG = LeaderLog(
+    TopicPartition(TopicName("orders"), PartitionId(0)),
     LeaderEpochCache(
         EpochEntry(LeaderEpoch(epoch), Offset(start)) for epoch, start in ((1, 5), (3, 10), (6, 20))
     ),
@@ -57,5 +58,7 @@ def test_fetcher_without_an_epoch_does_not_detect_divergence() -> None:
 
 @pytest.mark.parametrize(("last_epoch", "offset"), ((7, 20), (3, 4)))
 def test_unknown_epoch_and_deleted_offset_are_out_of_range(last_epoch: int, offset: int) -> None:
-    with pytest.raises(OffsetOutOfRangeError, match=f"epoch {last_epoch} is unknown"):
+    with pytest.raises(
+        OffsetOutOfRangeError, match=f"orders-0: the end of epoch {last_epoch} is unknown"
+    ):
         find_divergence(LOG, last_epoch, offset=offset)
