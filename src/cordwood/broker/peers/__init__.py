@@ -1,0 +1,1 @@
+"""The other brokers of the cluster, as this broker sends requests to them."""
