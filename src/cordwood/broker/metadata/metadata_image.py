@@ -22,17 +22,23 @@ INTERNAL_TOPICS: Final = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state"}
 )
 
-#: The leader of a partition without a leader.
+#: The leader of a partition without a leader, and the controller of a cluster without one.
 NO_LEADER: Final = -1
 
 
 class PartitionImage(NamedTuple):
-    """A partition's replicas, in-sync replicas, leader and leader epoch."""
+    """A partition's replicas, in-sync replicas, leader and leader epoch.
+
+    The partition epoch orders the states of one leader epoch; without a controller it is 0. `lost`
+    has the replicas whose broker or log directory is offline, as far as the controller knows.
+    """
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     leader: int
     leader_epoch: int
+    partition_epoch: int = 0
+    lost: tuple[int, ...] = ()
 
     @classmethod
     def new(cls, replicas: Iterable[int]) -> Self:
@@ -42,8 +48,8 @@ class PartitionImage(NamedTuple):
 
     @property
     def offline_replicas(self) -> tuple[int, ...]:
-        """All replicas if the partition has no leader, else none."""
-        return self.replicas if self.leader == NO_LEADER else ()
+        """The lost replicas; all of them if the partition has no leader."""
+        return self.lost or (self.replicas if self.leader == NO_LEADER else ())
 
     @property
     def error_code(self) -> int:

@@ -7,7 +7,7 @@ A partition whose log directory has failed stays hosted and answers KafkaStorage
 clients do not take it for missing. The failure ends every request that waits for it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from cordwood.broker.metadata.replica_changes import ReplicaChange, ReplicaChangeKind
@@ -37,6 +37,11 @@ class HostedPartitions:
     def node_id(self) -> int:
         """The id of this broker."""
         return self._resources.node_id
+
+    def __iter__(self) -> Iterator[Partition]:
+        """Yield the partitions that are hosted now."""
+        hosted = [each for topic, each in self._topics.items() if isinstance(topic, str)]
+        return iter([partition for each in hosted for partition in each.values()])
 
     def apply(self, change: ReplicaChange) -> None:
         """Add, change or drop one partition; the log of a new one exists, unless it is offline."""

@@ -30,6 +30,7 @@ from cordwood.broker.partitions.waiting_fetches import WaitingFetches
 from cordwood.cluster.partition import epoch_lookup
 from cordwood.cluster.partition.epoch_lookup import LeaderLog
 from cordwood.cluster.partition.leader import AssignedReplicas, Leader
+from cordwood.cluster.partition.replica_state import NO_BROKER_EPOCH
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     KafkaError,
@@ -157,7 +158,7 @@ class Partition:
         role = Leader(
             resources.node_id,
             self.leader_epoch,
-            assigned=AssignedReplicas(state.replicas, state.isr),
+            assigned=AssignedReplicas(state.replicas, state.isr, state.partition_epoch),
             epoch_start=log.bounds.log_end,
             now_ms=resources.clock.monotonic_ms(),
         )
@@ -192,6 +193,11 @@ class Partition:
         if isinstance(role, Follower):
             return NotLeaderOrFollowerError(f"broker {role.leader} leads {self.name}")
         return NotLeaderOrFollowerError(f"{self.name} has a new leader epoch; send it again")
+
+    def shrink_isr(self) -> None:
+        """Remove the followers that have fallen behind from the in-sync replicas, as the leader."""
+        if self._leader is not None:
+            self._leader.shrink_isr()
 
     # -- writing
 
@@ -256,16 +262,17 @@ class Partition:
             return found
         return found._replace(slice=FetchedRecords(found.slice, log, manager))
 
-    def follower(self, replica_id: int, *, leader_epoch: int) -> Callable[[int], object]:
+    def follower(
+        self, replica_id: int, *, leader_epoch: int, broker_epoch: int = NO_BROKER_EPOCH
+    ) -> Callable[[int], object]:
         """Return the function that stores the fetch offset of a follower after its read.
 
         Raises for a broker that is not an assigned replica: it has a newer assignment, if it sends
         the leader epoch.
         """
         leader = self._lead()
-        replica = leader.role.replica(replica_id)
-        if replica is not None:
-            return partial(leader.record_fetch, replica)
+        if leader.role.replica(replica_id) is not None:
+            return partial(leader.record_fetch, replica_id, broker_epoch=broker_epoch)
         words = f"broker {replica_id} is not a replica of {self.name}"
         if leader_epoch == NO_LEADER_EPOCH:
             raise NotLeaderOrFollowerError(words)

@@ -6,6 +6,7 @@ Kafka: `Partition.appendRecordsToLeader`, `Partition.maybeIncrementLeaderHW`.
     append_internal   the same for a coordinator's own records
     append_marker     ends a transaction in this log
     record_fetch      a follower has the records below its fetch offset
+    shrink_isr        followers that have fallen behind leave the in-sync replicas
     update            other replicas are assigned, or in sync
     close             the leadership has ended: all appends that wait get the error
 
@@ -18,17 +19,19 @@ and the next one those that arrived meanwhile.
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.partitions.append_queue import AppendQueue
 from cordwood.broker.partitions.delayed_produce import DelayedProduce
 from cordwood.broker.partitions.fetch_wakes import FetchWakes
 from cordwood.broker.pending_results import Completed
-from cordwood.cluster.partition.leader import AssignedReplicas, Leader
-from cordwood.cluster.partition.replica_state import ReplicaState
+from cordwood.cluster.partition.alter_partition_manager import SubmittedProposal
+from cordwood.cluster.partition.in_sync_replicas import AlteredIsr, IsrProposal
+from cordwood.cluster.partition.leader import AssignedReplicas, LagCheck, Leader, ProposalOutcome
 from cordwood.core.errors import KafkaError, OffsetNotAvailableError, UnknownServerError
 from cordwood.core.ports import Clock, Lane, Pending, Scheduler
+from cordwood.core.uuids import NO_UUID
 from cordwood.records.batch_builder import BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.records.record_checks import Inspector
@@ -46,11 +49,24 @@ RETRY_MS: Final = 1_000
 ACKS_ALL: Final = -1
 
 
+class InSyncReplicas(Protocol):
+    """Changes of in-sync replicas, which the controller of a cluster decides."""
+
+    def lag_check(self, leader_end: int) -> LagCheck:
+        """Return a check of the followers' lags now, for a leader whose log ends there."""
+
+    def submit(
+        self, proposal: SubmittedProposal, answered: Callable[[AlteredIsr | int], object]
+    ) -> None:
+        """Send a proposal to the controller; `answered` gets its state, or an error code."""
+
+
 class PartitionResources(NamedTuple):
     """Resources that the partitions of one broker share.
 
     `inspector` returns the record checks to use now. `clock` and `scheduler` are the network's.
-    `wakes` wakes the waiting fetches of all partitions.
+    `wakes` wakes the waiting fetches of all partitions. A broker without a cluster has no followers
+    and no `isr`.
     """
 
     node_id: int
@@ -60,6 +76,7 @@ class PartitionResources(NamedTuple):
     clock: Clock
     scheduler: Scheduler
     wakes: FetchWakes
+    isr: InSyncReplicas | None = None
 
 
 class AppendRequest(NamedTuple):
@@ -261,17 +278,58 @@ class PartitionLeader:
 
     # -- records that count
 
-    def record_fetch(self, replica: ReplicaState, offset: int) -> None:
-        """Store the fetch offset of a follower, and advance the high watermark."""
-        if self._ended is not None:
+    def record_fetch(self, replica_id: int, offset: int, *, broker_epoch: int) -> None:
+        """Store the fetch offset of a follower, and advance the high watermark.
+
+        A follower that has caught up is proposed for the in-sync replicas.
+        """
+        replica, resources = self.role.replica(replica_id), self._resources
+        if self._ended is not None or replica is None:
             return
-        now_ms = self._resources.clock.monotonic_ms()
-        replica.record_fetch(offset, leader_end=self.log.bounds.log_end, now_ms=now_ms)
+        bounds, now_ms = self.log.bounds, resources.clock.monotonic_ms()
+        replica.record_fetch(
+            offset, leader_end=bounds.log_end, now_ms=now_ms, broker_epoch=broker_epoch
+        )
+        if resources.isr is not None and replica_id not in self.role.isr:
+            self._propose(
+                self.role.propose_expansion(
+                    replica_id,
+                    high_watermark=bounds.high_watermark,
+                    eligible=resources.isr.lag_check(bounds.log_end).eligible,
+                )
+            )
         self._advance_high_watermark()
+
+    def shrink_isr(self) -> None:
+        """Propose to remove the followers that have fallen behind."""
+        isr = self._resources.isr
+        if isr is not None and self._ended is None:
+            self._propose(self.role.propose_shrink(isr.lag_check(self.log.bounds.log_end)))
 
     def update(self, state: PartitionImage) -> None:
         """Use other replicas; with too few in sync, no append for all replicas counts."""
-        self.role.update(AssignedReplicas(state.replicas, state.isr))
+        self.role.update(AssignedReplicas(state.replicas, state.isr, state.partition_epoch))
+        self._use_changed_isr()
+
+    def _propose(self, proposal: IsrProposal | None) -> None:
+        """Send a proposal to the controller, if there is one."""
+        isr, partition = self._resources.isr, self.log.partition
+        topic_id = self._resources.manager.topic_id(partition)
+        if proposal is not None and isr is not None:
+            answered = partial(self._complete_proposal, proposal)
+            isr.submit(SubmittedProposal(partition, topic_id or NO_UUID, proposal), answered)
+
+    def _complete_proposal(self, proposal: IsrProposal, answer: AlteredIsr | int) -> None:
+        if self._ended is not None:
+            return
+        outcome = self.role.complete(proposal, answer)
+        if outcome is ProposalOutcome.RETRY:
+            self._propose(proposal)
+        elif outcome is ProposalOutcome.COMMITTED:
+            self._use_changed_isr()
+
+    def _use_changed_isr(self) -> None:
+        """Reject the appends that wait for too few replicas; others may count now."""
         wanted = self.log.config.min_insync_replicas
         error = self.role.error_after_append(self.log.partition, wanted)
         if error is not None:
@@ -324,8 +382,9 @@ class PartitionLeader:
         self._advance_high_watermark()
 
     def _advance_high_watermark(self) -> None:
-        log, role = self.log, self.role
-        end = role.committed_end(log.config.min_insync_replicas)
+        log, role, isr = self.log, self.role, self._resources.isr
+        check = None if isr is None else isr.lag_check(log.bounds.log_end)
+        end = role.committed_end(log.config.min_insync_replicas, check=check)
         if end is not None and end > log.bounds.high_watermark:
             log.set_high_watermark(end)
         if self._delayed:

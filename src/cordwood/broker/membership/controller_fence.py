@@ -1,0 +1,39 @@
+"""Fence against controllers that were replaced (Kafka: `ReplicaManager.controllerEpoch`).
+
+A controller that has lost its role may not know it yet, and its requests may arrive late. A request
+for an earlier registration of this broker was decided before its restart.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from cordwood.core.errors import StaleBrokerEpochError, StaleControllerEpochError
+
+#: The epoch in a request without a broker epoch.
+UNKNOWN_BROKER_EPOCH: Final = -1
+
+
+class ControllerFence:
+    """The epoch of the latest controller; `broker_epoch` returns that of this registration."""
+
+    def __init__(self, broker_epoch: Callable[[], int]) -> None:
+        self._broker_epoch = broker_epoch
+        self.controller_epoch = 0
+
+    def admit(self, *, controller_epoch: int, broker_epoch: int) -> None:
+        """Accept a request; StaleBrokerEpochError, StaleControllerEpochError.
+
+        A later broker epoch is accepted: the controller may read a registration before the broker
+        has the response to it.
+        """
+        if UNKNOWN_BROKER_EPOCH < broker_epoch < self._broker_epoch():
+            raise StaleBrokerEpochError(
+                f"the request is for broker epoch {broker_epoch}; this broker has registered again "
+                f"with {self._broker_epoch()}"
+            )
+        if controller_epoch < self.controller_epoch:
+            raise StaleControllerEpochError(
+                f"the request has controller epoch {controller_epoch}; the latest controller has "
+                f"{self.controller_epoch}"
+            )
+        self.controller_epoch = controller_epoch

@@ -1,0 +1,116 @@
+"""Updates of the cluster image by the controller (Kafka: `ZkMetadataCache.updateMetadata`).
+
+    brokers and controller    replaced by those of the request
+    partitions                changed one by one; others stay as they are
+    a topic with another id   replaces the former topic of its name
+    leader -2                 the partition is being deleted, and leaves the image
+
+A partition that is missing among others of its topic has no replicas and no leader: the controller
+has not elected its first leader yet.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from cordwood.broker.config.listeners import ListenerEndpoint
+from cordwood.broker.metadata.metadata_image import (
+    NO_LEADER,
+    BrokerImage,
+    ClusterImage,
+    PartitionImage,
+    TopicImage,
+)
+from cordwood.cluster.controller.context.leadership import LEADER_DURING_DELETE
+from cordwood.core.types import NO_LEADER_EPOCH
+from cordwood.core.uuids import NO_UUID
+from cordwood.protocol.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+
+#: A partition whose first leader is not known yet.
+UNKNOWN_PARTITION: Final = PartitionImage((), (), NO_LEADER, NO_LEADER_EPOCH)
+
+
+def updated(image: ClusterImage, request: UpdateMetadataRequest) -> ClusterImage:
+    """Return the next image."""
+    changed, removed = list[TopicImage](), list[str]()
+    for state in _topic_states(request):
+        topic = _updated_topic(image.topics.get(state.topic_name), state)
+        if topic.partitions:
+            changed.append(topic)
+        else:
+            removed.append(topic.name)
+    following = image
+    if removed:
+        following = following.without_topic(*removed)
+    if changed:
+        following = following.with_topic(*changed)
+    brokers = {each.id: _broker(each) for each in request.live_brokers}
+    return replace(
+        following,
+        brokers=image.brokers if brokers == image.brokers else MappingProxyType(brokers),
+        controller_id=request.controller_id,
+        epoch=image.epoch + 1,
+    )
+
+
+def _updated_topic(topic: TopicImage | None, state: UpdateMetadataTopicState) -> TopicImage:
+    topic_id = state.topic_id
+    if topic is None or topic_id not in {NO_UUID, topic.topic_id}:
+        topic = TopicImage(state.topic_name, topic_id, ())
+    partitions = dict(enumerate(topic.partitions))
+    for each in state.partition_states:
+        if each.leader == LEADER_DURING_DELETE:
+            partitions.pop(each.partition_index, None)
+        else:
+            partitions[each.partition_index] = _partition(each)
+    return replace(topic, partitions=_numbered(partitions))
+
+
+def _numbered(partitions: Mapping[int, PartitionImage]) -> tuple[PartitionImage, ...]:
+    """Return partitions by number; those that are missing in between are unknown."""
+    known = [number for number, each in partitions.items() if each is not UNKNOWN_PARTITION]
+    return tuple(
+        partitions.get(each, UNKNOWN_PARTITION) for each in range(max(known, default=-1) + 1)
+    )
+
+
+def _partition(state: UpdateMetadataPartitionState) -> PartitionImage:
+    return PartitionImage(
+        replicas=tuple(state.replicas),
+        isr=tuple(state.isr),
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        partition_epoch=state.zk_version,
+        lost=tuple(state.offline_replicas),
+    )
+
+
+def _broker(broker: UpdateMetadataBroker) -> BrokerImage:
+    endpoints = {
+        each.listener: ListenerEndpoint(each.listener, each.host, each.port)
+        for each in broker.endpoints
+    }
+    return BrokerImage(broker.id, MappingProxyType(endpoints), broker.rack or None)
+
+
+def _topic_states(request: UpdateMetadataRequest) -> Iterable[UpdateMetadataTopicState]:
+    """Return the states by topic; before version 5 each partition names its topic."""
+    if request.ungrouped_partition_states:
+        return _grouped(request.ungrouped_partition_states)
+    return request.topic_states
+
+
+def _grouped(
+    states: Iterable[UpdateMetadataPartitionState],
+) -> Iterator[UpdateMetadataTopicState]:
+    topics = dict[str, list[UpdateMetadataPartitionState]]()
+    for each in states:
+        topics.setdefault(each.topic_name, []).append(each)
+    for name, partitions in topics.items():
+        yield UpdateMetadataTopicState(topic_name=name, partition_states=partitions)
