@@ -14,7 +14,8 @@ from typing import Final
 
 from benchmarks.figure import Bound, Figure
 from cordwood.core.settings import SettingSource
-from cordwood.node import Node, NodeRuntime
+from cordwood.node.node import Node
+from cordwood.node.runtime import NodeRuntime
 from cordwood.testing.inline_runtime import inline_runtime
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom

@@ -20,7 +20,7 @@ from benchmarks.stalls.latency_file import LatencyWriter
 from cordwood.broker.services import BrokerServices
 from cordwood.cli import main, serve_run
 from cordwood.core.system import SystemFile, SystemFiles
-from cordwood.node import Node
+from cordwood.node.node import Node
 
 EVERY_S: Final = 0.002
 

@@ -21,7 +21,8 @@ from cordwood.core import system
 from cordwood.core.errors import InvalidRequestError
 from cordwood.core.ports import Lane, LoopPorts
 from cordwood.core.settings import SettingSource, SettingValue, texts_of
-from cordwood.node import Node, NodeRuntime
+from cordwood.node.node import Node
+from cordwood.node.runtime import NodeRuntime
 from cordwood.records import kernels
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from cordwood.broker.settings.catalogue import BROKER_SETTINGS, LISTENER_ONLY
 from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import KafkaError
 from cordwood.core.settings import Setting, SettingScope, SettingSource, SettingType
-from cordwood.node import Node
+from cordwood.node.node import Node
 from cordwood.testing.inline_runtime import inline_runtime
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom

@@ -20,7 +20,8 @@ from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.core.ports import Lane, LoopPorts, OpenFile
 from cordwood.core.settings import SettingSource
 from cordwood.core.system import SystemFiles, ThreadWorker
-from cordwood.node import Node, NodeRuntime
+from cordwood.node.node import Node
+from cordwood.node.runtime import NodeRuntime
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
 

@@ -16,7 +16,7 @@ from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import FileKind
 from cordwood.core.settings import SettingSource
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.node import Node
+from cordwood.node.node import Node
 from cordwood.storage.files.atomic_write import read_whole, write_synced
 from cordwood.testing.inline_runtime import inline_runtime
 from cordwood.testing.memory_files import MemoryFiles

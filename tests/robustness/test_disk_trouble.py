@@ -20,12 +20,12 @@ import cordwood
 from cordwood.core.errors import KafkaStorageError, LeaderNotAvailableError, RequestTimedOutError
 from cordwood.core.settings import SettingSource
 from cordwood.core.system import LoopScheduler, SystemClock
-from cordwood.node import Node
+from cordwood.node.node import Node
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.memory_files import MemoryFiles
 from tests.robustness.partitions import read_all
 from tests.serving import Serving, ended_with
-from tests.unit.test_node import runtime_over
+from tests.unit.node.node_samples import runtime_over
 
 ROOM_BYTES: Final = 6 << 20
 #: The second one fills what the first one has left.

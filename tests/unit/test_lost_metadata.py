@@ -7,7 +7,7 @@ import pytest
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.settings import SettingSource
-from cordwood.node import Node
+from cordwood.node.node import Node
 from cordwood.storage.checkpoints.metadata_file_format import METADATA_FILE
 from cordwood.storage.files.atomic_write import read_whole, write_synced
 from cordwood.testing.inline_runtime import inline_runtime

@@ -10,7 +10,7 @@ from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.core.errors import KafkaError
 from cordwood.core.settings import SettingSource
-from cordwood.node import Node
+from cordwood.node.node import Node
 from cordwood.testing.inline_runtime import inline_runtime
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom

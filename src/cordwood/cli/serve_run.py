@@ -41,7 +41,7 @@ from cordwood.core.errors import KafkaStorageError, SettingError, StartInterrupt
 from cordwood.core.ports import Lane, Worker
 from cordwood.core.settings import SettingSource
 from cordwood.embedded import system_runtime
-from cordwood.node import Node
+from cordwood.node.node import Node
 from cordwood.observability.log_writer import LogWriter, stop_writing, write_events
 from cordwood.observability.logs import fields
 from cordwood.storage.manager.log_manager import LogManager

@@ -3,7 +3,7 @@
 from cordwood.compaction.engine.plain_engine import PLAIN
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.core.ports import Clock, Files, LoopPorts, Random, Scheduler
-from cordwood.node import NodeRuntime
+from cordwood.node.runtime import NodeRuntime
 from cordwood.testing.inline_worker import InlineWorker
 
 

@@ -25,7 +25,8 @@ from cordwood.core.settings import SettingSource, SettingValue, texts_of
 from cordwood.core.system import LoopScheduler, SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import TimestampMs
 from cordwood.core.uuids import Uuid
-from cordwood.node import Node, NodeRuntime
+from cordwood.node.node import Node
+from cordwood.node.runtime import NodeRuntime
 from cordwood.records.batch_stream import batches
 from cordwood.records.record import Record
 from cordwood.storage.checkpoints.checkpoint_files import (

@@ -11,7 +11,7 @@ from cordwood.broker.services import BrokerServices
 from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import InvalidRequestError, SettingError
 from cordwood.core.settings import SettingSource
-from cordwood.node import Node
+from cordwood.node.node import Node
 from cordwood.testing.inline_runtime import inline_runtime
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom

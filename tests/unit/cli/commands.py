@@ -12,7 +12,7 @@ from cordwood import cli
 from cordwood.client.loop_thread import LoopThread
 from cordwood.core.settings import SettingSource
 from cordwood.core.system import LoopScheduler, SystemClock
-from cordwood.node import Node
+from cordwood.node.node import Node
 from cordwood.testing.inline_runtime import inline_runtime
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom

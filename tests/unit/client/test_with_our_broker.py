@@ -19,7 +19,7 @@ from cordwood.core.errors import (
 )
 from cordwood.core.settings import SettingSource
 from cordwood.core.system import LoopScheduler, SystemClock
-from cordwood.node import Node
+from cordwood.node.node import Node
 from cordwood.observability.exposition import expose
 from cordwood.records.compression import Codec
 from cordwood.testing.inline_runtime import inline_runtime

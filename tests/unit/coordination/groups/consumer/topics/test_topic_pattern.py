@@ -58,7 +58,7 @@ def test_pattern_beyond_the_memory_of_re2_is_rejected() -> None:
 
 def test_library_is_imported_with_the_first_pattern() -> None:
     program = (
-        "import sys, cordwood.node\n"
+        "import sys, cordwood.node.node\n"
         "from cordwood.coordination.groups.consumer.topics.topic_pattern import TopicPattern\n"
         "print('re2' in sys.modules)\n"
         "TopicPattern('a')\n"

@@ -1,6 +1,6 @@
 """Composition of one broker: startup and shutdown of all its parts (Kafka: `BrokerServer`).
 
-    start   log directories -> metadata -> configuration -> logs -> topics -> status pages
+    start   log directories -> metadata, configuration, logs and topics -> status pages
             -> socket server -> maintenance tasks
     stop    the reverse order: timers, then requests, then logs
 
@@ -11,9 +11,8 @@ over a `NodeRuntime`: ports and engines of this machine, or of a test.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
@@ -30,57 +29,36 @@ from cordwood.broker.config.log_manager_settings import (
     maintenance_settings,
     manager_settings,
 )
-from cordwood.broker.config.reconfiguration_checks import CHECKS
 from cordwood.broker.config.stored_configs import (
-    initial_texts,
-    load_configs,
     naming_altered_settings,
 )
-from cordwood.broker.coordinators.coordinator_sizes import CoordinatorSizes
 from cordwood.broker.coordinators.coordinators import CoordinatorParts, Coordinators
 from cordwood.broker.dispatch import Dispatch
-from cordwood.broker.hosting.log_reconciliation import reconcile
-from cordwood.broker.hosting.topic_hosting import TopicHosting
 from cordwood.broker.loop_calls import LoopCalls
 from cordwood.broker.loop_turns import TurnQueue
-from cordwood.broker.metadata.metadata_adoption import open_metadata
-from cordwood.broker.metadata.metadata_cache import MetadataCache
-from cordwood.broker.metadata.metadata_image import BrokerImage, ClusterImage
-from cordwood.broker.metadata.metadata_writer import MetadataWriter
-from cordwood.broker.metadata.producer_id_manager import ProducerIdManager, block_allocator
+from cordwood.broker.metadata.metadata_image import BrokerImage
 from cordwood.broker.network.connection import Handle
 from cordwood.broker.network.socket_server import SocketServer, SocketServerPorts
 from cordwood.broker.network.socket_server_settings import live_server_settings, server_listeners
-from cordwood.broker.network.tls import check_tls
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
 from cordwood.broker.partitions.fetch_wakes import FetchWakes
-from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.partitions.partition_leader import PartitionResources
 from cordwood.broker.pending_results import wait_for
 from cordwood.broker.process.deletion_log import report_deletion
-from cordwood.broker.process.free_space import FreeSpace
-from cordwood.broker.process.log_sizes import LogSizes
 from cordwood.broker.process.loop_watchdog import LoopWatchdog, log_slow_call
-from cordwood.broker.process.periodic_task import PeriodicTask
-from cordwood.broker.process.status_server import StatusPage, StatusServer
 from cordwood.broker.services import FEATURES, BrokerServices
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.broker.settings.operation import METRICS_LISTENER, page_address
-from cordwood.broker.topics.config_changes import ConfigChanges
-from cordwood.broker.topics.topic_manager import TopicManager
-from cordwood.compaction.cleaning_job import CleanerRunner
 from cordwood.core.address import Address
-from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import SettingError
-from cordwood.core.ports import Clock, LoopPorts, Pending, Scheduler, Worker
-from cordwood.core.settings import DEFAULT_SOURCE, SettingSource
-from cordwood.core.version import __version__
-from cordwood.observability.exposition import CONTENT_TYPE, expose
+from cordwood.core.ports import Pending
+from cordwood.core.settings import SettingSource
+from cordwood.node.metadata_source import MetadataSource, NodeFoundation
+from cordwood.node.runtime import NodeRuntime
+from cordwood.node.standalone import StandaloneMetadata
+from cordwood.node.status_pages import status_server
 from cordwood.observability.logs import fields
 from cordwood.observability.metrics import Metrics
-from cordwood.records.record_checks import Inspector, PlainInspector
-from cordwood.records.record_lookup import RecordFinders, plain_record_finder
-from cordwood.records.tail_scan import TailScanners, no_tail_scanner
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.manager.log_directories import (
     FIRST_NODE_ID,
@@ -91,7 +69,6 @@ from cordwood.storage.manager.log_directories import (
 from cordwood.storage.manager.log_directory import LogDirectory
 from cordwood.storage.manager.log_flusher import LogFlusher
 from cordwood.storage.manager.log_manager import LogManager, ManagerOptions
-from cordwood.storage.manager.log_startup import load_logs
 from cordwood.storage.manager.maintenance_tasks import MaintenanceTasks
 from cordwood.storage.manager.timestamp_lookups import TimestampLookups
 
@@ -99,42 +76,6 @@ _log = logging.getLogger(__name__)
 
 #: The time that requests in progress have at shutdown.
 SHUTDOWN_GRACE_MS: Final = 5_000
-#: The interval between attempts to create logs that could not be created.
-RETRY_MS: Final = 30_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRuntime:
-    """The ports and engines of a node.
-
-    `ports` serve the logs. The network has a clock and a scheduler of its own, in real time, so
-    that a test can move the clock of the logs.
-    """
-
-    ports: LoopPorts
-    network_clock: Clock
-    network_scheduler: Scheduler
-    cleaner_runner: CleanerRunner
-    cleaner_worker: Worker
-    max_open_files: int = 1000
-    #: The connections for which the process has descriptors.
-    max_connections: int = INT32_MAX
-    striders: TailScanners = no_tail_scanner
-    #: Returns the record checks of all partitions; called once, during the start.
-    inspector: Callable[[], Inspector] = PlainInspector
-    #: Finds a record by timestamp in a batch; called on the worker.
-    finders: RecordFinders = plain_record_finder
-    #: Raises StartInterruptedError if the start is to end; called between its steps, on any thread.
-    check_start: Callable[[], object] = lambda: None
-    #: Returns the number of log lines that the process has lost.
-    lost_log_lines: Callable[[], int] = lambda: 0
-    #: The host that is advertised for a listener on every address.
-    host: str = "localhost"
-
-    def close(self) -> None:
-        """Join the worker threads, after all nodes have stopped."""
-        self.ports.worker.close()
-        self.cleaner_worker.close()
 
 
 class Node:
@@ -156,14 +97,15 @@ class Node:
         self._given = given
         self._runtime = runtime
         self._around = around
+        self._source: MetadataSource = StandaloneMetadata(given)
         self._opened = AsyncExitStack()
 
     async def start(self) -> BrokerServices:
         """Start all parts and serve; facts for the operator are logged."""
         try:
-            configs, directories = self._lock_directories()
+            configs, directories = await self._lock_directories()
             manager, flusher = self._make_manager(configs, directories)
-            broker = self._make_services(configs, manager, flusher)
+            broker = await self._make_services(configs, manager, flusher)
             self._runtime.check_start()
             with naming_altered_settings(configs):
                 await self._start_status_server(broker)
@@ -180,20 +122,17 @@ class Node:
 
     # -- the steps of a start
 
-    def _lock_directories(self) -> tuple[BrokerConfigs, Sequence[LogDirectory]]:
+    async def _lock_directories(self) -> tuple[BrokerConfigs, Sequence[LogDirectory]]:
         """Validate the settings and lock the log directories; no log is opened yet."""
         _ensure_listeners(self._given)
-        ports, resolved = self._runtime.ports, BROKER_SETTINGS.resolve(self._given)
-        paths, node_id = resolved["log.dirs"].value, resolved["node.id"]
+        ports, paths = self._runtime.ports, BROKER_SETTINGS.resolve(self._given)["log.dirs"].value
         if not isinstance(paths, tuple) or not paths:
             raise SettingError(
                 "setting log.dirs is empty", key="log.dirs", remedy="give log.dirs, or --data DIR"
             )
-        is_node_given = node_id.source != DEFAULT_SOURCE and isinstance(node_id.value, int)
+        cluster_id, node_id = await self._source.identify()
         owner = DirectoryOwner(
-            node_id=int(str(node_id.value)) if is_node_given else None,
-            random=ports.random,
-            on_event=_warn,
+            cluster_id=cluster_id, node_id=node_id, random=ports.random, on_event=_warn
         )
         directories = open_directories(ports.files, paths, owner=owner)
         self._opened.callback(give_back, directories)
@@ -223,37 +162,24 @@ class Node:
         self._opened.callback(follow_config_changes(manager, configs).stop)
         return manager, flusher
 
-    def _make_services(
+    async def _make_services(
         self, configs: BrokerConfigs, manager: LogManager, flusher: LogFlusher
     ) -> BrokerServices:
-        """Read the metadata, load the logs, and compose the services of the handlers."""
+        """Load the metadata and the logs, and compose the services of the handlers."""
         runtime, random = self._runtime, self._runtime.ports.random
-        store, adopted = open_metadata(
-            manager.directories,
-            node_id=configs.node_id,
-            random=random,
-            initial_texts=initial_texts(configs),
-            on_event=_warn,
+        foundation = NodeFoundation(
+            configs,
+            self._partition_resources(configs, manager, flusher),
+            runtime,
+            self.metrics,
+            _identity(manager.directories)[0],
+            self._opened,
         )
-        self._opened.callback(store.close)
-        if adopted is not None:
-            _log.info("directories adopted", extra=fields(what=str(adopted)))
-        load_configs(store, configs, on_event=_warn)
-        load_logs(manager)
-        resources = self._partition_resources(configs, manager, flusher)
-        partitions = HostedPartitions(resources, metrics=self.metrics)
-        hosting = TopicHosting(manager, partitions, _warn)
-        cluster_id, _ = _identity(manager.directories)
-        empty = ClusterImage(cluster_id=cluster_id, controller_id=configs.node_id, brokers={})
-        metadata = MetadataCache(reconcile(store, hosting, image=empty))
-        writer = MetadataWriter(store, runtime.ports.worker)
-        topics = TopicManager(
-            writer, configs=configs, metadata=metadata, hosting=hosting, random=random
+        metadata, partitions, topics, config_changes, producer_ids = await self._source.open(
+            foundation
         )
-        self._opened.push_async_callback(topics.stop)
         slots = configs.integer("max.incremental.fetch.session.cache.slots")
         turns = TurnQueue(runtime.network_clock)
-        producer_ids = ProducerIdManager(block_allocator(writer, configs.node_id))
         parts = CoordinatorParts(
             configs=configs,
             metadata=metadata,
@@ -271,7 +197,7 @@ class Node:
             turns=turns,
             features=FEATURES,
             configs=configs,
-            config_changes=ConfigChanges(writer, configs, metadata, checks=(*CHECKS, check_tls)),
+            config_changes=config_changes,
             metadata=metadata,
             topics=topics,
             logs=manager,
@@ -307,7 +233,7 @@ class Node:
 
     async def _start_socket_server(self, broker: BrokerServices) -> None:
         """Open the listeners, then publish their endpoints."""
-        configs, metadata = broker.configs, broker.metadata
+        configs = broker.configs
         listeners = listeners_of(configs).listeners
         server = SocketServer(
             self._around(Dispatch(broker, self.metrics).handle),
@@ -316,7 +242,6 @@ class Node:
             metrics=self.metrics,
         )
         self._opened.push_async_callback(server.stop, SHUTDOWN_GRACE_MS)
-        # No request is handled before the endpoints are published: there is no await in between.
         bound = await server.start(server_listeners(configs, listeners))
         self.addresses = MappingProxyType({**bound, **self.addresses})
         endpoints = {
@@ -324,16 +249,12 @@ class Node:
         }
         rack = configs.text("broker.rack") or None
         me = BrokerImage(configs.node_id, MappingProxyType(endpoints), rack)
-        metadata.publish(
-            replace(metadata.image, brokers={me.node_id: me}, epoch=metadata.image.epoch + 1)
-        )
+        await self._source.join(me)
+        self._opened.push_async_callback(self._source.leave)
 
     def _start_maintenance(self, broker: BrokerServices, flusher: LogFlusher) -> None:
         """Start the periodic tasks over logs, the cleaner, and the watchdog if it is on."""
         runtime, manager, configs = self._runtime, broker.logs, broker.configs
-        retry = PeriodicTask(broker.topics.retry)
-        self._opened.push_async_callback(retry.stop)
-        self._opened.callback(runtime.ports.scheduler.every(RETRY_MS, retry.begin).cancel)
         upkeep = MaintenanceTasks(manager, flusher, maintenance_settings(configs))
         self._opened.callback(upkeep.stop)
         upkeep.start()
@@ -359,36 +280,16 @@ class Node:
         log_slow_call(took_ms, stack)
 
     async def _start_status_server(self, broker: BrokerServices) -> None:
-        """Register the gauges, and serve the status pages if they have an address.
+        """Serve the status pages if they have an address.
 
         An address that cannot be bound fails the start before a client has had a response. No page
         is served before the broker serves, since the loop has no turn until then.
         """
-        configs = broker.configs
-        _register_gauges(self.metrics, broker, started_ms=broker.clock.now_ms())
-        lost_lines = self._runtime.lost_log_lines
-        self.metrics.read("cordwood_log_lines_lost_total", lambda: {(): lost_lines()})
-        sizes, space = LogSizes(broker.logs), FreeSpace(broker.logs)
-        coordinated = CoordinatorSizes(broker.coordinators)
-        coordinated.register(self.metrics)
-        self.metrics.read("cordwood_log_bytes", lambda: sizes.by_topic)
-        self.metrics.read("cordwood_log_directory_usable_bytes", space.usable)
-        self.metrics.read("cordwood_log_directory_total_bytes", space.total)
-        address = page_address(configs.text(METRICS_LISTENER))
-        if address is None:
-            return
-        pages = {
-            "/metrics": lambda: StatusPage(
-                chain(
-                    *(each.measure() for each in (sizes, space, coordinated)), expose(self.metrics)
-                ),
-                content_type=CONTENT_TYPE,
-            ),
-            "/healthz": lambda: _health(broker),
-        }
-        server = StatusServer(pages, clock=broker.clock, scheduler=broker.scheduler)
-        self._opened.callback(server.stop)
-        self.addresses = MappingProxyType({"metrics": await server.start(address)})
+        server = status_server(broker, metrics=self.metrics, runtime=self._runtime)
+        address = page_address(broker.configs.text(METRICS_LISTENER))
+        if address is not None:
+            self._opened.callback(server.stop)
+            self.addresses = MappingProxyType({"metrics": await server.start(address)})
 
 
 async def _closed(close: Callable[[], Pending[None]]) -> None:
@@ -401,30 +302,6 @@ def _ensure_listeners(given: Sequence[SettingSource]) -> None:
     configs = BrokerConfigs(FIRST_NODE_ID, given)
     listeners_of(configs)
     page_address(configs.text(METRICS_LISTENER))
-
-
-def _register_gauges(metrics: Metrics, broker: BrokerServices, *, started_ms: int) -> None:
-    """Set the constant gauges, and register those that are read at each scrape."""
-    metadata, logs = broker.metadata, broker.logs
-    metrics.gauge(
-        "cordwood_info", __version__, metadata.image.cluster_id, str(broker.configs.node_id)
-    ).set(1)
-    metrics.gauge("cordwood_start_time_seconds").set(started_ms / 1000)
-    metrics.read("cordwood_topics", lambda: {(): len(metadata.image.topics)})
-    metrics.read("cordwood_partitions", lambda: {(): len(logs.logs)})
-    metrics.read("cordwood_partitions_offline", lambda: {(): _count_offline(metadata)})
-    metrics.read("cordwood_transient_disk_errors_total", lambda: logs.transient_errors.counts)
-    metrics.read("cordwood_fetch_sessions", lambda: {(): len(broker.sessions)})
-
-
-def _count_offline(metadata: MetadataCache) -> int:
-    return sum(map(len, metadata.image.leaderless.values()))
-
-
-def _health(broker: BrokerServices) -> StatusPage:
-    if broker.logs.is_serving:
-        return StatusPage(["serving\n"])
-    return StatusPage(["no log directory is online\n"], "503 Service Unavailable")
 
 
 def _endpoint(listener: ListenerSettings, bound: Address, host: str) -> ListenerEndpoint:
