@@ -22,6 +22,7 @@ _MOST: Final = 3
 #: The share of directories that have lost the files next to them, in addition to other damage.
 _ALONE: Final = 0.1
 LOST_CHECKPOINTS: Final = "lost checkpoints"
+LOST_MARKERS: Final = "lost cleaned segment with a marker"
 
 
 class TouchedBytes(NamedTuple):
@@ -55,6 +56,11 @@ class DamagedLog:
     def remove(self, name: str) -> None:
         """Remove a file; all of its bytes are touched."""
         self.touched.append(TouchedBytes(name, 0, len(self.files.pop(name))))
+
+    def remove_segment(self, stem: str) -> None:
+        """Remove all files of a segment."""
+        for name in [each for each in self.files if each.startswith(stem)]:
+            self.remove(name)
 
     def is_touched(self, file: str, start: int, end: int) -> bool:
         """Return whether a byte of a range has changed."""
@@ -220,9 +226,22 @@ def _lost_segment(out: DamagedLog, chance: random.Random) -> bool:
     if len([name for name in out.files if name.endswith(".log")]) < 2:
         return False
     stem = _log(out, chance)[:20]
-    for name in [each for each in out.files if stem and each.startswith(stem)]:
-        out.remove(name)
+    if stem:
+        out.remove_segment(stem)
     return bool(stem)
+
+
+def _lost_marker_segment(out: DamagedLog, chance: random.Random) -> bool:
+    """Remove a segment between others that a cleaner has worked on, and that has a marker."""
+    stems = {
+        each.file[:20]
+        for each in out.source.batches
+        if each.kind != "data" and each.last_offset < out.source.cleaned_to
+    }
+    stems &= {name[:20] for name in out.source.logs()[1:-1]}
+    if stems:
+        out.remove_segment(chance.choice(sorted(stems)))
+    return bool(stems)
 
 
 def _lost_log(out: DamagedLog, chance: random.Random) -> bool:
@@ -357,5 +376,8 @@ DAMAGES: Final[dict[str, Damage]] = {
     "lost epochs": _removed("leader-epoch-checkpoint"),
     "bad checkpoint": _bad_checkpoint,
 }
-#: A kind that is drawn apart from the others, in addition to them.
-_APART: Final[dict[str, Damage]] = {LOST_CHECKPOINTS: _lost_checkpoints}
+#: Kinds that are not drawn like the others: one in addition to them, one if it is chosen.
+_APART: Final[dict[str, Damage]] = {
+    LOST_CHECKPOINTS: _lost_checkpoints,
+    LOST_MARKERS: _lost_marker_segment,
+}

@@ -10,17 +10,20 @@ from cordwood.workbench.salvage import (
     batch_offsets,
     batch_run,
     lost_offsets,
+    marker_bounds,
     new_log,
     salvage,
     source_directory,
     transaction_ends,
 )
 from cordwood.workbench.salvage import transaction_evidence as evidence
+from cordwood.workbench.salvage.batch_run import TransactionEvent
 from cordwood.workbench.salvage.file_bounds import FileBounds
+from cordwood.workbench.salvage.marker_bounds import MarkerBounds
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.transaction_ends import RebuiltMarker, TransactionEnds
 from cordwood.workbench.verify import log_end_witnesses
-from tests.adversary.damages import LOST_CHECKPOINTS
+from tests.adversary.damages import LOST_CHECKPOINTS, LOST_MARKERS
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -138,8 +141,16 @@ def _aborts_end_what_is_before(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(transaction_ends.EndResolver, "_before_own_abort", lambda *given: given[-1])
 
 
+def _nothing_bounds_markers(patch: pytest.MonkeyPatch) -> None:
+    def bounds(event: TransactionEvent, *_: object, **__: object) -> MarkerBounds:
+        return MarkerBounds(event.last + 1, None)
+
+    for module in (marker_bounds, transaction_ends):
+        patch.setattr(module, "marker_bounds", bounds)
+
+
 def _gaps_lack_no_marker(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(transaction_ends.EndResolver, "_is_other", lambda *_: False)
+    patch.setattr(salvage, "gaps_with_markers", lambda *_, **__: set())
 
 
 class ChosenDamage(NamedTuple):
@@ -181,8 +192,9 @@ CHOSEN: Final[dict[str, ChosenDamage]] = {
         _aborts_end_what_is_before, ("marker", "burst")
     ),
     "a cleaner removes markers before their data": ChosenDamage(
-        _gaps_lack_no_marker, ("segment of a replica", "lost segment")
+        _nothing_bounds_markers, ("segment of a replica", "lost segment")
     ),
+    "a cleaner explains each gap": ChosenDamage(_gaps_lack_no_marker, (LOST_MARKERS,)),
     "indexes do not show the end": ChosenDamage(
         _indexes_show_no_end, (*_TORN_COPY, "lost snapshot")
     ),

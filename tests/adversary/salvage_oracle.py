@@ -7,6 +7,8 @@ The oracle knows each record, its transaction's state and where it must end up:
     unchanged           is kept as it was, or is reported as lost or doubtful
     kept                has the content and the state of the source, or is doubtful
     not kept            is reported as lost; nothing that is kept is
+    open                a transaction stays open if it is open in the source, or is doubtful: it
+                        holds up all readers of committed records, also if no record of it is left
 
 Three cases cannot be decided, and are accepted:
 
@@ -57,9 +59,13 @@ class ReadRecord(NamedTuple):
 
 
 class Salvaged(NamedTuple):
-    """The records of the new log by offset, the report, and the files."""
+    """The records of the new log by offset, the report, and the files.
+
+    `opened` are the first offsets of transactions without a marker behind them.
+    """
 
     records: dict[int, ReadRecord]
+    opened: list[int]
     report: SalvageReport
     files: MemoryFiles
 
@@ -83,26 +89,33 @@ def salvaged(files: MemoryFiles) -> Salvaged | None:
         if "contains no" in str(error):
             return None
         raise
-    return Salvaged(read_records(files, report.path), report, files)
+    return Salvaged(*read_records(files, report.path), report, files)
 
 
-def read_records(files: MemoryFiles, path: str) -> dict[int, ReadRecord]:
-    """Return the records of a log and their states, by a plain walk over its batches."""
+def read_records(files: MemoryFiles, path: str) -> tuple[dict[int, ReadRecord], list[int]]:
+    """Return the records of a log and their states, by a plain walk over its batches.
+
+    The list has the first offset of each open transaction.
+    """
     found: dict[int, ReadRecord] = {}
     opened: dict[int, list[int]] = {}
+    firsts: dict[int, int] = {}
     names = sorted(name for name in files.list(path) if name.endswith(".log"))
     for batch in (each for name in names for each in batches(read_whole(files, f"{path}/{name}"))):
         if isinstance(batch, RecordBatch) and batch.is_control:
             state = _state(batch)
+            firsts.pop(batch.producer_id, None)
             for offset in opened.pop(batch.producer_id, []):
                 found[offset] = found[offset]._replace(state=state)
             continue
         state = "open" if batch.is_transactional else "plain"
+        if batch.is_transactional:
+            firsts.setdefault(batch.producer_id, batch.base_offset)
         for record in batch.records():
             found[record.offset] = ReadRecord(_content(record), state)
             if batch.is_transactional:
                 opened.setdefault(batch.producer_id, []).append(record.offset)
-    return found
+    return found, sorted(firsts.values())
 
 
 def _content(record: Record) -> RecordContent:
@@ -129,7 +142,19 @@ def violations(log: RandomLog, damage: DamagedLog) -> list[str]:
             if _is_whole(damage, each.batch)
         ]
     found = [*_judged(log, damage, result), *_gone_by_offset(log, damage, result)]
-    return [*found, *_damaged(result)]
+    return [*found, *_held_up(log, result), *_damaged(result)]
+
+
+def _held_up(log: RandomLog, result: Salvaged) -> Iterable[str]:
+    """Yield the transactions that are open for ever without a report."""
+    doubtful = OffsetRanges(result.report.doubtful)
+    for offset in result.opened:
+        is_open = any(
+            each.state == "open" and each.base_offset <= offset <= each.last_offset
+            for each in log.plan
+        )
+        if not is_open and offset not in doubtful:
+            yield f"the transaction from {offset} on is open"
 
 
 def _damaged(result: Salvaged) -> Iterable[str]:

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from tests.adversary.damages import DAMAGES, LOST_CHECKPOINTS, damaged
+from tests.adversary.damages import DAMAGES, LOST_CHECKPOINTS, DamagedLog, damaged
 from tests.adversary.random_logs import random_log
 from tests.adversary.salvage_mistakes import CHOSEN, MISTAKES
 from tests.adversary.salvage_oracle import files_of, salvaged, violations
@@ -78,6 +78,9 @@ ONCE_WRONG: Final = (
     *((seed, ("marker", _OUTSIDE)) for seed in (181, 1102)),
     *((seed, (_OUTSIDE, "burst")) for seed in (1688, 2370)),
 )
+#: Seeds, and base offsets of cleaned segments whose files are gone: they had the only marker of a
+#: transaction.
+GONE_SEGMENTS: Final = (*((41, 11), (570, 8), (902, 54), (951, 44), (1192, 1001), (224_155, 63)),)
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(20_000 if SOAK else 300)]
 
@@ -115,6 +118,15 @@ def test_salvage_that_was_once_wrong_is_right(seed: int, kinds: tuple[str, ...])
     log = random_log(seed)
 
     assert violations(log, damaged(log, 1, kinds=kinds)) == []
+
+
+@pytest.mark.parametrize(("seed", "base"), GONE_SEGMENTS)
+def test_salvage_without_the_segment_of_a_marker_is_right(seed: int, base: int) -> None:
+    log = random_log(seed)
+    damage = DamagedLog(log, dict(log.files), dict(log.beside))
+    damage.remove_segment(f"{base:020}")
+
+    assert violations(log, damage) == []
 
 
 def test_salvage_of_undamaged_random_logs_finds_nothing() -> None:

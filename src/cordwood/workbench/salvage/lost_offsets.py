@@ -5,16 +5,17 @@ since no reader gets them. But the marker of a kept transaction may have been th
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cordwood.records.record_batch import MAGIC
 from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, lacking_offsets
 from cordwood.workbench.salvage.damaged_markers import MARKER_SIZE
 from cordwood.workbench.salvage.lost_markers import LostMarker, LostMarkers
-from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END
+from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange
 from cordwood.workbench.salvage.salvage_report import (
     MISSING,
+    WITH_MARKER,
     WITHOUT_LOG,
     DamagedOffsets,
     ReportedOffsets,
@@ -26,20 +27,50 @@ from cordwood.workbench.salvage.transaction_ends import RebuiltMarker
 
 
 class SalvageLosses(NamedTuple):
-    """The missing offsets of a log: all lost ones, and the gaps from the log start on.
+    """The missing offsets of a log that are not inside of a run, in order.
 
-    `markers` are those of damaged batches, as far as they are readable.
+    A cleaner explains the gaps below `cleaned_to`. `markers` are those of damaged batches, as far
+    as they are readable.
     """
 
-    lost: list[ReportedOffsets]
-    gaps: list[ReportedOffsets]
+    missing: list[ReportedOffsets]
+    cleaned_to: int = 0
     log_start: int = 0
     markers: LostMarkers = LostMarkers()
+
+    @property
+    def lost(self) -> list[ReportedOffsets]:
+        """The offsets that no cleaner explains."""
+        return [each for each in self.missing if not each.is_gap(self.cleaned_to)]
+
+    @property
+    def between_runs(self) -> list[LostRange]:
+        """The gaps between runs."""
+        return [
+            LostRange(each.first, each.last)
+            for each in self.missing
+            if each.is_gap(self.cleaned_to) and each.last is not None
+        ]
+
+    def without_explanation(self, gaps: Collection[LostRange]) -> "SalvageLosses":
+        """Return the same offsets; the ones in these gaps are lost with a marker."""
+        firsts = {each.first for each in gaps}
+        return self._replace(
+            missing=[
+                each._replace(why=WITH_MARKER) if each.first in firsts else each
+                for each in self.missing
+            ]
+        )
 
     def reported(self, markers: Iterable[RebuiltMarker]) -> Iterator[ReportedOffsets]:
         """Yield the lost ranges from the log start on, without the places of rebuilt markers."""
         rebuilt = [each.offset for each in markers if each.is_placed]
         return _behind(_without(self.lost, rebuilt), self.log_start)
+
+    def gaps(self, runs: Iterable[SalvagedRun]) -> Iterator[ReportedOffsets]:
+        """Yield the gaps that a cleaner explains from the log start on, also those in runs."""
+        missing = _behind(self.missing, self.log_start)
+        return merge_gaps(missing, runs, cleaned_to=self.cleaned_to)
 
 
 def find_lost(
@@ -60,15 +91,13 @@ def find_lost(
         is_end_known=known.end in known.marks,
         lacking=lambda run: lacking_offsets(run, windows),
     )
-    gone = [_without_log(each, known.orphans) for each in found]
-    lost = [each for each in gone if not each.is_gap(cleaned_to)]
+    missing = [_without_log(each, known.orphans) for each in found]
     log_start = known.log_start if known.log_start < end else 0
-    gaps = merge_gaps(_behind(gone, log_start), runs, cleaned_to=cleaned_to)
     markers = LostMarkers(
         (each for damage in damages for each in _markers_of(damage)),
         others=(span for damage in damages if (span := _other_batch(damage)) is not None),
     )
-    return SalvageLosses(lost, list(gaps), log_start, markers)
+    return SalvageLosses(missing, cleaned_to, log_start, markers)
 
 
 def _markers_of(offsets: DamagedOffsets) -> Iterator[LostMarker]:

@@ -22,7 +22,8 @@ class LostRange(NamedTuple):
 class LostRanges:
     """The lost ranges of a log, in order; below `cleaned_to` records may be missing too.
 
-    `markers` are damaged ones in the lost ranges.
+    `gaps` are the missing offsets between files that a cleaner seems to explain, `markers` the
+    damaged markers in the lost ranges.
     """
 
     def __init__(
@@ -30,9 +31,12 @@ class LostRanges:
         ranges: Iterable[LostRange],
         *,
         cleaned_to: int = 0,
+        gaps: Iterable[LostRange] = (),
         markers: LostMarkers | None = None,
     ) -> None:
-        self._cleaned_to = cleaned_to
+        self.cleaned_to = cleaned_to
+        self._gaps = sorted(gaps)
+        self._gap_lasts = [each.last for each in self._gaps]
         self.markers = LostMarkers() if markers is None else markers
         self._ranges = sorted(ranges)
         self._lasts = [each.last for each in self._ranges]
@@ -41,6 +45,21 @@ class LostRanges:
     def first(self) -> int | None:
         """The first lost offset."""
         return self._ranges[0].first if self._ranges else None
+
+    @property
+    def first_missing(self) -> int | None:
+        """The first offset that is lost, or in a gap."""
+        return min((each[0].first for each in (self._ranges, self._gaps) if each), default=None)
+
+    def gaps_between(self, first: int, end: int) -> list[LostRange]:
+        """Return the gaps with offsets from `first` up to `end`, which is excluded."""
+        start = bisect_left(self._gap_lasts, first)
+        stop = bisect_left(self._gaps, end, lo=start, key=_first_of)
+        return self._gaps[start:stop]
+
+    def may_hide(self, first: int, end: int) -> bool:
+        """Return whether a marker may be missing in a range of offsets; `end` is excluded."""
+        return bool(self.between(first, end) or self.gaps_between(first, end))
 
     def between(self, first: int, end: int | None) -> list[LostRange]:
         """Return the parts of the ranges from an offset up to another one, which is excluded."""
@@ -64,15 +83,19 @@ class LostRanges:
 
     def may_lack(self, offset: int) -> bool:
         """Return whether an offset is lost, or may have been removed by a cleaner or retention."""
-        return offset < self._cleaned_to or self.has(offset)
+        return offset < self.cleaned_to or self.has(offset)
 
     def may_lack_between(self, first: int, end: int) -> bool:
         """Return whether one of some offsets, which are in no batch, may have been a marker."""
-        return bool(self.between(first, end)) or first < min(end, self._cleaned_to)
+        return bool(self.between(first, end)) or first < min(end, self.cleaned_to)
 
     def next_lack(self, offset: int) -> int:
         """Return the first offset from another one on that may have been a marker of the log."""
-        if offset < self._cleaned_to:
+        if offset < self.cleaned_to:
             return offset
         at = bisect_left(self._lasts, offset)
         return max(offset, self._ranges[at].first) if at < len(self._ranges) else UNKNOWN_END
+
+
+def _first_of(offsets: LostRange) -> int:
+    return offsets.first

@@ -40,6 +40,7 @@ from cordwood.workbench.salvage.file_runs import FileReader
 from cordwood.workbench.salvage.indexed_offsets import indexed_offsets
 from cordwood.workbench.salvage.lost_offsets import SalvageLosses, find_lost
 from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
+from cordwood.workbench.salvage.marker_bounds import gaps_with_markers
 from cordwood.workbench.salvage.new_log import (
     NewContents,
     copy_topic_id,
@@ -134,9 +135,7 @@ def salvage(
             merged.runs, damages, known=known, cleaned_to=cleaned_to, windows=windows
         )
         notes: list[str] = []
-        ends, events = _transaction_ends(
-            files, source, merged, missing, cleaned_to=cleaned_to, notes=notes
-        )
+        ends, events, missing = _transaction_ends(files, source, merged, missing, notes=notes)
         place = LogPlace(
             partition=partition, directory=target, config=options.config, is_clean=True
         )
@@ -158,7 +157,7 @@ def salvage(
         lost=tuple(missing.reported(ends.markers)),
         doubtful=tuple(doubtful_offsets(merged.runs, ends.doubtful)),
         mended=tuple(find_mended(merged.runs, ends.markers)),
-        gaps=tuple(missing.gaps),
+        gaps=tuple(missing.gaps(merged.runs)),
         notes=(
             *known.notes,
             *_notes(merged, contents.misfits),
@@ -362,17 +361,37 @@ def _with_shown_ends(
     )
 
 
+class _Decided(NamedTuple):
+    """The ends of transactions, the events that they are of, and what is missing by them."""
+
+    ends: TransactionEnds
+    events: ProducerEvents
+    missing: SalvageLosses
+
+
 def _transaction_ends(
-    files: Files,
-    source: str,
-    merged: MergedLog,
-    missing: SalvageLosses,
-    *,
-    cleaned_to: int,
-    notes: list[str],
-) -> tuple[TransactionEnds, ProducerEvents]:
+    files: Files, source: str, merged: MergedLog, missing: SalvageLosses, *, notes: list[str]
+) -> _Decided:
     """Return the ends of the transactions whose markers may be lost."""
     events = ProducerEvents(event for run in merged.runs for event in run.events)
+    lost = _lost_ranges(merged, missing)
+    has_gaps = any(True for _ in missing.gaps(merged.runs))
+    if not list(events) or (lost.first is None and not has_gaps):
+        return _Decided(TransactionEnds([], [], {}), events, missing)
+    found: list[str] = []
+    evidence = read_evidence(files, source, events=events, lost=lost, notes=found)
+    unexplained = gaps_with_markers(events, lost, evidence=evidence)
+    if unexplained:
+        missing = missing.without_explanation(unexplained)
+        lost, found = _lost_ranges(merged, missing), []
+        evidence = read_evidence(files, source, events=events, lost=lost, notes=found)
+    if lost.first is not None:
+        notes += found  # Without losses, an index that contradicts the log is left to verify.
+    return _Decided(find_ends(events, lost, evidence=evidence), events, missing)
+
+
+def _lost_ranges(merged: MergedLog, missing: SalvageLosses) -> LostRanges:
+    """Return the offsets at which a marker may have been."""
     free = (
         LostRange(each.first, UNKNOWN_END if each.last is None else each.last)
         for each in missing.lost
@@ -384,14 +403,12 @@ def _transaction_ends(
         for run in merged.runs
         if run.only is not None and run.only.trust < Trust.REBUILT
     )
-    start = max(cleaned_to, merged.runs[0].first)
-    lost = LostRanges([*free, *taken], cleaned_to=start, markers=missing.markers)
-    if not list(events) or (lost.first is None and not missing.gaps):
-        return TransactionEnds([], [], {}), events
-    if lost.first is None:
-        notes = []  # Without losses, an index that contradicts the log is left to verify.
-    evidence = read_evidence(files, source, events=events, lost=lost, notes=notes)
-    return find_ends(events, lost, evidence=evidence), events
+    return LostRanges(
+        [*free, *taken],
+        cleaned_to=max(missing.cleaned_to, merged.runs[0].first),
+        gaps=missing.between_runs,
+        markers=missing.markers,
+    )
 
 
 # -- notes

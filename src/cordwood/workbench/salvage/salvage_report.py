@@ -19,6 +19,7 @@ from cordwood.workbench.salvage.transaction_ends import DoubtfulRecords, Rebuilt
 
 MISSING: Final = "in no file"
 WITHOUT_LOG: Final = "in no file; an index of their segment is left"
+WITH_MARKER: Final = "in no file; the marker of a transaction was among them"
 NEXT_TO_FOREIGN: Final = "in no file, next to batches of a file that is not a segment's"
 LACKING: Final = "in no record of a batch that is from a file that is not a segment's"
 DISPLACED: Final = "in no record of a batch whose base offset is doubtful"

@@ -11,9 +11,9 @@ offsets between the records and that marker are lost, another marker may be lost
     open in a later snapshot     no marker was lost before that snapshot
     otherwise                    the records are doubtful: the end of their transaction is lost
 
-A cleaner removes no marker before the data of its transaction. So if the index has the transaction
-of an abort begin behind the data before it, the marker of these is lost, although a cleaner seems
-to explain the missing offsets between them.
+`marker_bounds` has the proofs that a transaction has ended. A cleaner has removed the records of
+aborted transactions, so records that it has left are committed if they have ended. But nothing
+protects its checkpoint: these records are doubtful too.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,11 +24,14 @@ from cordwood.records.batch_builder import BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.workbench.salvage.batch_run import TransactionEvent
 from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
+from cordwood.workbench.salvage.marker_bounds import MarkerBounds, marker_bounds
 from cordwood.workbench.salvage.producer_events import ProducerEvents
 from cordwood.workbench.salvage.transaction_evidence import TransactionEvidence
 
 END_IS_LOST: Final = "its transaction's end is lost"
 END_IS_DOUBTFUL: Final = "the marker of its transaction is doubtful"
+_NOT_ABORTED: Final = "no index has an abort of it"
+_CLEANED: Final = "a cleaner has left its records"
 
 
 class RebuiltMarker(NamedTuple):
@@ -87,6 +90,7 @@ class _End(NamedTuple):
     is_shown: bool
     places: list[LostRange]
     why: str = ""
+    is_certain: bool = True
 
 
 def find_ends(
@@ -144,6 +148,8 @@ class EndResolver:
                 self._doubt(event, END_IS_DOUBTFUL)
             return
         if end is not None and self._rebuild(event, end):
+            if not end.is_certain:
+                self._doubt(event, END_IS_LOST)
             return
         self._doubt(event, END_IS_LOST)
         if marker is None:
@@ -167,9 +173,7 @@ class EndResolver:
         places = self._lost.between(event.last + 1, start)
         if not end.is_commit or not places:
             return None
-        return _End(
-            is_commit=True, is_shown=False, places=places, why="no index has an abort of it"
-        )
+        return _End(is_commit=True, is_shown=False, places=places, why=_NOT_ABORTED)
 
     def _doubt(self, event: TransactionEvent, why: str) -> None:
         self._doubtful.append(DoubtfulRecords(event.first, event.last, why))
@@ -202,10 +206,7 @@ class EndResolver:
         shown = None if marker is None else marker.is_commit
         lost = self._lost.between(event.last + 1, limit)
         evidence = self._evidence
-        if not lost:
-            is_other = marker is not None and self._is_other(event, marker)
-            return None if is_other else _End(shown, is_shown=True, places=[])
-        entry = evidence.aborted_with(event.producer_id, event.first)
+        entry = evidence.aborted_with(event.producer_id, event.first) if lost else None
         if entry is not None:
             offset = entry.last_offset
             place = [LostRange(offset, offset, self._lost.is_free(offset))]
@@ -213,51 +214,29 @@ class EndResolver:
             return _End(
                 is_commit=False, is_shown=is_shown, places=place, why="the transaction index has it"
             )
-        opened_to, ended_by = self._openings(event, limit)
-        lost = [each for each in lost if each.last >= opened_to]
+        bounds = marker_bounds(event, marker, evidence=evidence, lost=self._lost)
+        lost = [each for each in lost if each.last >= bounds.start]
         if not lost:
-            return _End(shown, is_shown=True, places=[])
+            is_other = bounds.end is not None
+            return None if is_other else _End(shown, is_shown=True, places=[])
         if shown:
             known = all(map(evidence.covers, lost))
             return _End(is_commit=True, is_shown=True, places=[]) if known else None
-        start = max(event.last + 1, opened_to)
-        return self._hidden_commit(event._replace(last=start - 1), marker, ended_by)
+        return self._hidden_commit(event, bounds)
 
-    def _is_other(self, event: TransactionEvent, marker: TransactionEvent) -> bool:
-        """Return whether a marker aborts a transaction that the index has begin behind a batch."""
-        entry = self._evidence.aborted_with(event.producer_id, marker.first)
-        is_abort = marker.is_commit is False and entry is not None
-        return is_abort and entry is not None and entry.first_offset > event.last
-
-    def _openings(self, event: TransactionEvent, limit: int | None) -> tuple[int, int | None]:
-        """Return up to where snapshots have the transaction open, and the first that has it not."""
-        opened_to = 0
-        for offset, first in self._evidence.openings(event.producer_id, event.last + 1, end=limit):
-            if first is None or first > event.first:
-                return opened_to, offset
-            opened_to = offset
-        return opened_to, None
-
-    def _hidden_commit(
-        self, event: TransactionEvent, marker: TransactionEvent | None, ended_by: int | None
-    ) -> _End | None:
+    def _hidden_commit(self, event: TransactionEvent, bounds: MarkerBounds) -> _End | None:
         """Return the commit whose marker is lost, None if there may be another end.
 
-        The next marker aborts a later transaction, or there is none and a snapshot knows the end.
+        A cleaner has removed the records of aborted transactions, unless its checkpoint is wrong.
         """
-        before = ended_by
-        if marker is not None:
-            entry = self._evidence.aborted_with(event.producer_id, marker.first)
-            if entry is None and ended_by is None:
-                return None
-            if entry is not None and (before is None or entry.first_offset < before):
-                before = entry.first_offset
-        if before is None:
+        if bounds.end is None:
             return None
-        lost = self._lost.between(event.last + 1, before)
-        if not lost or not all(map(self._evidence.covers, lost)):
-            return None
-        return _End(is_commit=True, is_shown=False, places=lost, why="no index has an abort of it")
+        lost = self._lost.between(bounds.start, bounds.end)
+        if lost and all(map(self._evidence.covers, lost)):
+            return _End(is_commit=True, is_shown=False, places=lost, why=_NOT_ABORTED)
+        if lost and event.last < self._lost.cleaned_to:
+            return _End(is_commit=True, is_shown=False, places=lost, why=_CLEANED, is_certain=False)
+        return None
 
 
 def doubtful_producers(

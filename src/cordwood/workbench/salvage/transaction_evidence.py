@@ -157,11 +157,12 @@ def _read_indexes(
 
 def _first_needed(indexes: Iterable[_IndexFile], lost: LostRanges) -> int | None:
     """Return the offset behind which snapshots may decide about lost markers, None for none."""
-    if lost.first is None:
+    first = lost.first_missing
+    if first is None:
         return None
     entries = (entry for index in indexes for entry in index.entries)
     begins = (entry.first_offset for entry in entries if lost.has(entry.last_offset))
-    return min([lost.first, *begins])
+    return min([first, *begins])
 
 
 def _entries(files: Files, path: str, base_offset: int) -> list[AbortedTxn]:

@@ -88,7 +88,7 @@ def test_marker_below_the_log_start_is_rebuilt_where_the_index_has_it() -> None:
 
 def test_place_of_a_rebuilt_marker_is_lost_unless_it_is_certain() -> None:
     event = TransactionEvent(0, 1, 7, 0, 0, 0)
-    missing = SalvageLosses([ReportedOffsets(2, 9, MISSING)], [], log_start=3)
+    missing = SalvageLosses([ReportedOffsets(2, 9, MISSING)], log_start=3)
     markers = [
         RebuiltMarker(5, is_commit=True, event=event, why=""),
         RebuiltMarker(7, is_commit=True, event=event, why="", is_placed=False),
