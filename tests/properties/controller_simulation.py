@@ -2,17 +2,16 @@
 
 The controller may end before any effect of its flows: it crashes, or another one is elected while
 it still runs. Requests to brokers are delivered late, or lost with their controller. The store
-checks each leadership that is written. `check` states the rules of a cluster at rest.
+checks each leadership that is written; `converged_cluster` has the rules of a cluster at rest.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Final, NamedTuple, TypeVar
 
 from cordwood.cluster.controller.broker_changes import log_directories_failed
-from cordwood.cluster.controller.context.cluster_context import PartitionLifecycle
-from cordwood.cluster.controller.context.leadership import NO_LEADER
+from cordwood.cluster.controller.effects import WriteLeaderships
 from cordwood.cluster.controller.requests.controlled_shutdown import shut_down_broker
 from cordwood.cluster.controller.requests.elections import (
     elect_leaders,
@@ -45,6 +44,7 @@ from cordwood.protocol.messages.alter_partition_reassignments import (
 )
 from cordwood.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from cordwood.protocol.messages.elect_leaders import ElectLeadersRequest
+from tests.properties.converged_cluster import check_converged
 from tests.unit.cluster.controller.broker_model import HostedReplica
 from tests.unit.cluster.controller.cluster_model import (
     ClusterModel,
@@ -81,6 +81,8 @@ class Simulation:
         self.counts = Counter[str]()
         #: Partitions whose leaders have stored an in-sync set, and have not notified yet.
         self.notices: list[TopicPartition] = []
+        self._is_race_due = False
+        self.model.watch = self._before_effect
 
     def run(self, steps: Sequence[Step]) -> None:
         self.model.start(*BROKERS[:3])
@@ -144,15 +146,14 @@ class Simulation:
         self.model.events.extend(self._alterations())
 
     def step_alter_in_store(self) -> None:
-        """A leader with an earlier protocol stores its in-sync set, and notifies later."""
-        for broker_id, name, replica in self._led():
-            stored = self.model.store.leaderships.get(name)
-            if stored is None or stored.partition_epoch != replica.partition_epoch:
-                continue
-            isr = self._in_sync(broker_id, name, replica)
-            if isr != stored.isr and stored.leader == broker_id:
-                self.model.store.write_as_leader(name, isr)
-                self.notices.append(name)
+        """Leaders with an earlier protocol store their in-sync sets, and notify later."""
+        self._alter_in_store(self._led())
+
+    def step_race(self) -> None:
+        """Such leaders have all requests, and store in-sync sets before the next write."""
+        for each in self.model.brokers:
+            self.model.deliver(each)
+        self._is_race_due = True
 
     def step_notify(self) -> None:
         names, self.notices = self.notices, []
@@ -208,6 +209,7 @@ class Simulation:
 
     def settle(self) -> None:
         """Let the cluster come to rest, with directories that work and all brokers of deletions."""
+        self._is_race_due = False
         for broker in [*self.model.brokers.values()]:
             broker.undeletable.clear()
             is_impaired = broker.has_failed_deletion or bool(broker.offline)
@@ -221,80 +223,22 @@ class Simulation:
             self.model.deliver_late(self.random.randrange(100))
         self.model.settle()
 
-    def check(self) -> None:
-        """Check that the cluster has converged."""
-        context, store = self.model.context, self.model.store
-        assert context is not None
-        assert context.leaderships == store.leaderships
-        assert context.topics.keys() == store.topics.keys()
-        for topic, found in store.topics.items():
-            assert context.assignments_of(topic) == found.partitions
-        for name, assignment in context.assignments.items():
-            if name.topic not in store.deletions:
-                self._check_partition(name, assignment.replicas)
-        for broker in self.model.brokers.values():
-            self._check_broker(broker.broker_id)
-        for topic in store.deletions:
-            assert self._is_busy(topic), f"{topic} is not deleted"
-
-    def _check_partition(self, name: TopicPartition, replicas: tuple[int, ...]) -> None:
-        context = self.model.context
-        assert context is not None
-        stored = self.model.store.leaderships.get(name)
-        live = [each for each in replicas if each in self.model.brokers]
-        if stored is None:
-            assert not live, f"{name} was never led"
-            return
-        is_led = stored.leader in live
-        assert set(stored.isr) <= set(live if is_led else replicas), f"{name}: {stored} {live}"
-        assert not self._is_ready(name), f"{name} is not reassigned: {stored}"
-        assert is_led or not set(live) & set(stored.isr), f"{name}: {stored} of {live}"
-        assert is_led == (stored.leader != NO_LEADER), f"{name}: {stored} of {live}"
-        state = context.partition_state(name)
-        assert (state is PartitionLifecycle.ONLINE) == is_led, f"{name}: {state}"
-        for each in live:
-            hosted = self.model.brokers[each].replicas.get(name)
-            assert hosted is not None, f"{name} is not on {each}"
-            assert (hosted.leader, hosted.leader_epoch) == (stored.leader, stored.leader_epoch)
-            client = self.model.brokers[each].metadata[name]
-            assert client == (stored.leader, stored.leader_epoch), f"{name} for clients of {each}"
-
-    def _is_ready(self, name: TopicPartition) -> bool:
-        """Return whether a reassignment has its target in sync, with a leader that has recovered.
-
-        After an unclean election the leader's next update continues the reassignment.
-        """
-        assignment = self.model.store.topics[name.topic].partitions[name.partition]
-        stored, target = self.model.store.leaderships[name], set(assignment.target)
-        is_in_sync = target <= set(stored.isr) and not stored.is_recovering
-        return (
-            assignment.is_being_reassigned and is_in_sync and bool(target & {*self.model.brokers})
-        )
-
-    def _is_busy(self, topic: str) -> bool:
-        """Return whether a deletion waits for a broker, or for a reassignment."""
-        assignments = self.model.store.topics[topic].partitions.values()
-        replicas = {each for assignment in assignments for each in assignment.replicas}
-        is_reassigned = any(each.is_being_reassigned for each in assignments)
-        return is_reassigned or not replicas <= self.model.brokers.keys()
-
-    def _check_broker(self, broker_id: int) -> None:
-        store = self.model.store
-        for name, hosted in self.model.brokers[broker_id].replicas.items():
-            found = store.topics.get(name.topic)
-            is_deleted = found is None or found.topic_id != hosted.topic_id
-            assert is_deleted == (hosted.topic_id in store.deleted_ids)
-            is_assigned = (
-                found is not None
-                and not is_deleted
-                and broker_id in found.partitions[name.partition].replicas
-            )
-            # A request to stop a replica may have been lost with its controller. The replica then
-            # remains until its broker starts again.
-            is_lost = self.model.store.controller_epoch > 1
-            assert is_assigned or is_lost, f"{name} remains on {broker_id}"
-
     # Details of steps
+
+    def _before_effect(self, effect: object) -> None:
+        if self._is_race_due and isinstance(effect, WriteLeaderships):
+            self._is_race_due = False
+            self._alter_in_store(each for each in self._led() if each[1] in effect.leaderships)
+
+    def _alter_in_store(self, led: Iterable[tuple[int, TopicPartition, HostedReplica]]) -> None:
+        for broker_id, name, replica in led:
+            stored = self.model.store.leaderships.get(name)
+            if stored is None or stored.partition_epoch != replica.partition_epoch:
+                continue
+            isr = self._in_sync(broker_id, name, replica)
+            if isr != stored.isr and stored.leader == broker_id:
+                self.model.store.write_as_leader(name, isr)
+                self.notices.append(name)
 
     def _pick(self, among: Sequence[T]) -> T:
         return self.random.choice(among)
@@ -382,7 +326,7 @@ def reassignment(
 KINDS: Final = sorted(
     name.removeprefix("step_") for name in vars(Simulation) if name.startswith("step_")
 )
-_FREQUENT: Final = ("alter", "create", "deliver", "reassign", "start")
+_FREQUENT: Final = ("alter", "create", "deliver", "race", "reassign", "start")
 
 
 def seeded_steps(seed: int) -> list[Step]:
@@ -405,5 +349,5 @@ def run(steps: Sequence[Step]) -> Counter[str]:
     simulation = Simulation()
     simulation.run(steps)
     simulation.settle()
-    simulation.check()
+    check_converged(simulation.model)
     return simulation.counts

@@ -9,7 +9,7 @@ Each partition with a live in-sync replica has a live leader, and no deleted top
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -46,6 +46,28 @@ STEPS: Final = st.lists(
     ),
     max_size=40,
 )
+
+
+#: Histories that have failed once.
+HISTORIES: Final[Mapping[str, Sequence[Step]]] = {
+    "a leader stores that the target of a reassignment is not in sync": (
+        Step("create", 19826),
+        Step("deliver", 32233),
+        Step("alter_in_store", 51627),
+        Step("request_reassignment", 11355),
+    ),
+    "the same, and controllers end": (
+        Step("create", 19826),
+        Step("deliver", 32233, crash_after=2),
+        Step("alter_in_store", 51627),
+        Step("request_reassignment", 11355, is_overtaken=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_cluster_converges_after_a_history_that_has_failed(name: str) -> None:
+    run(HISTORIES[name])
 
 
 @given(STEPS)
@@ -113,6 +135,9 @@ class Mistake(NamedTuple):
 MISTAKES: Final[Mapping[str, Mistake]] = {
     "a reassignment completes before its target is in sync": Mistake(
         reassignments, "is_complete", _always
+    ),
+    "a reassignment completes although a leader has stored a smaller in-sync set": Mistake(
+        reassignments, "_is_led_by_target", _always
     ),
     "an update does not complete a reassignment": Mistake(
         in_sync_updates, "complete_reassignments", _nothing

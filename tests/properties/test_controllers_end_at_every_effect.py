@@ -1,7 +1,7 @@
 """Flows that end before each of their effects: the next controller continues.
 
-The controller crashes, or another one is elected while it still runs. `controller_simulation` has
-the rules of a cluster at rest.
+The controller crashes, or another one is elected while it still runs. `converged_cluster` has the
+rules of a cluster at rest.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,6 +28,7 @@ from cordwood.protocol.messages.alter_partition import (
 )
 from cordwood.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from tests.properties.controller_simulation import Simulation, reassignment
+from tests.properties.converged_cluster import check_converged
 from tests.unit.cluster.controller.cluster_model import ClusterModel, ControllerCrashedError
 from tests.unit.cluster.controller.store_model import partition
 
@@ -158,7 +159,7 @@ def test_cluster_converges_if_the_controller_ends(name: str, *, is_overtaken: bo
         has_ended = _run(simulation.model, effects, is_overtaken=is_overtaken)
 
         simulation.settle()
-        simulation.check()
+        check_converged(simulation.model)
 
         if not has_ended:
             assert effects > 1

@@ -6,13 +6,14 @@
                          allowed, the first one online
     preferred            the first replica, if it is       unchanged               all replicas
                          online and in sync
-    reassignment         target, online and in sync        unchanged               target
+    reassignment         replicas, online and in sync      unchanged               all replicas
     controlled shutdown  replicas, served and in sync,     without brokers that    served replicas
                          on no broker that shuts down      shut down
 
 A replica is served if its broker is registered, also while it shuts down. Recipients get a
 LeaderAndIsr request. An unclean leader is recovering until it reports otherwise. A replica that a
 reassignment adds leads uncleanly only if no other one can: it may be empty. Kafka takes the first.
+A reassignment elects before it deletes replicas; its assignment lacks them already.
 """
 
 from collections.abc import Iterable, Sequence
@@ -57,14 +58,13 @@ def elect(
     is_unclean_allowed: bool = False,
 ) -> Election:
     """Return the result of an election."""
+    replicas = context.assignment(partition).replicas
     if strategy is ElectionStrategy.PREFERRED:
-        replicas = context.assignment(partition).replicas
         return _elect_in_sync(context, partition, leadership, replicas[:1])._replace(
             recipients=replicas
         )
     if strategy is ElectionStrategy.REASSIGNMENT:
-        target = context.assignment(partition).target
-        return _elect_in_sync(context, partition, leadership, target)
+        return _elect_in_sync(context, partition, leadership, replicas)
     if strategy is ElectionStrategy.CONTROLLED_SHUTDOWN:
         return _elect_elsewhere(context, partition, leadership)
     allowed = is_unclean_allowed or strategy is ElectionStrategy.UNCLEAN

@@ -4,7 +4,7 @@
 
     U    begin, replace or cancel
          U1    replicas of a replaced reassignment that are not needed: moved from the leadership,
-               stopped, deleted
+               stopped, deleted; rejected if one of them leads, and no other can
          U2    store ORS + TRS, AR, RR
 
     A    while a replica of TRS is not in sync
@@ -15,7 +15,7 @@
          B1    AR online
          B2    in memory: TRS alone
          B3    a leader in TRS, or the next leader epoch; LeaderAndIsr, so that the leader adds no
-               other replica to the in-sync set again
+               other replica to the in-sync set again; back to A if TRS is not in sync any more
          B4    RR offline: out of the in-sync set, stopped
          B5    RR deleted
          B6    store TRS alone
@@ -23,8 +23,12 @@
          B8    UpdateMetadata to all brokers; the deletion of the topic may continue
 
 The origin is stored until B6, so a fail-over at any step begins again at A or B. The deletion of a
-topic waits for its reassignments. Kafka stores (U2) before it stops replicas (U1): a fail-over in
-between leaves replicas that no controller stops.
+topic waits for its reassignments.
+
+Replicas are deleted after the conditional write of a leader that stays. Until then, a leader with
+an earlier protocol may store an in-sync set without the others. Kafka reads the set before B1, and
+not at B3. It stores (U2) before it stops replicas (U1): a fail-over in between leaves replicas that
+no controller stops.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -65,7 +69,8 @@ def reassign(
 ) -> Flow[bool]:
     """Begin or continue a reassignment, and complete it if its target is in sync.
 
-    Return False if it was not begun: the topic is gone, or no in-sync replica would remain.
+    Return False if it was not begun: the topic is gone, or no in-sync replica would remain, or
+    none that can lead.
     """
     halt_deletions(context, (partition.topic,))
     if context.assignment(partition) != assignment:
@@ -73,10 +78,11 @@ def reassign(
         if not begun:
             return False
     context.reassigning.add(partition)
-    if not is_complete(context, partition):
+    is_done = is_complete(context, partition)
+    if is_done:
+        is_done = yield from _complete(context, partition, assignment)
+    if not is_done:
         yield from _start_adding(context, partition, assignment)
-    else:
-        yield from _complete(context, partition, assignment)
     return True
 
 
@@ -111,12 +117,8 @@ def complete_reassignments(
 def is_complete(context: ClusterContext, partition: TopicPartition) -> bool:
     """Return whether all target replicas are in sync, and one of them can lead."""
     assignment = context.assignment(partition)
-    if not assignment.is_being_reassigned:
-        return True
-    leadership = context.leaderships.get(partition)
-    return (
-        leadership is not None
-        and set(assignment.target) <= set(leadership.isr)
+    return not assignment.is_being_reassigned or (
+        _is_in_sync(context, partition, assignment.target)
         and any(context.is_online(each, partition) for each in assignment.target)
     )
 
@@ -142,7 +144,8 @@ def _begin(
     context: ClusterContext, partition: TopicPartition, assignment: ReplicaAssignment
 ) -> Flow[bool]:
     """Store a reassignment; return False if that was not possible."""
-    unneeded = _difference(context.assignment(partition).replicas, assignment.replicas)
+    former = context.assignment(partition)
+    unneeded = _difference(former.replicas, assignment.replicas)
     if unneeded:
         # A replica is deleted for good, so the decision is about the stored in-sync set.
         yield from refresh_leaderships(context, (partition,))
@@ -150,9 +153,11 @@ def _begin(
             return False
     context.assignments[partition] = assignment
     if unneeded:
-        leadership = context.leaderships.get(partition)
-        if leadership is not None and leadership.leader in unneeded:
-            yield from change_partition_states(context, (partition,), to=_ONLINE)
+        if _leader(context, partition) in unneeded:
+            yield from _elect(context, partition)
+        if _leader(context, partition) in unneeded:
+            context.assignments[partition] = former
+            return False
         yield from _delete_replicas(context, partition, unneeded)
     return (yield from _store(context, partition))
 
@@ -168,19 +173,20 @@ def _start_adding(
 
 def _complete(
     context: ClusterContext, partition: TopicPartition, assignment: ReplicaAssignment
-) -> Flow[None]:
+) -> Flow[bool]:
+    """Complete a reassignment; return False if its target is not in sync any more."""
     adding = replicas_of([(partition, assignment.adding)])
     yield from change_replica_states(context, adding, to=ReplicaLifecycle.ONLINE)
     completed = assignment.completed()
     context.assignments[partition] = completed
-    leadership = context.leaderships.get(partition)
-    leader = NO_LEADER if leadership is None else leadership.leader
+    leader = _leader(context, partition)
     if leader in completed.replicas and context.is_online(leader, partition):
         yield from _next_epoch(context, partition, completed)
-    elif leadership is not None:
-        yield from change_partition_states(
-            context, (partition,), to=_ONLINE, strategy=ElectionStrategy.REASSIGNMENT
-        )
+    elif partition in context.leaderships:
+        yield from _elect(context, partition)
+    if not _is_led_by_target(context, partition, assignment):
+        context.assignments[partition] = assignment
+        return False
     yield from _delete_replicas(context, partition, assignment.removing)
     yield from _store(context, partition)
     yield from withdraw_requested_reassignments(
@@ -192,6 +198,37 @@ def _complete(
     context.reassigning.discard(partition)
     yield from send_metadata(context, brokers=context.brokers, partitions=(partition,))
     yield from resume_deletions(context, (partition.topic,))
+    return True
+
+
+def _elect(context: ClusterContext, partition: TopicPartition) -> Flow[None]:
+    """Elect a leader among the replicas of the assignment, if one of them is in sync."""
+    strategy = ElectionStrategy.REASSIGNMENT
+    yield from change_partition_states(context, (partition,), to=_ONLINE, strategy=strategy)
+
+
+def _leader(context: ClusterContext, partition: TopicPartition) -> int:
+    leadership = context.leaderships.get(partition)
+    return NO_LEADER if leadership is None else leadership.leader
+
+
+def _is_in_sync(
+    context: ClusterContext, partition: TopicPartition, replicas: Sequence[int]
+) -> bool:
+    leadership = context.leaderships.get(partition)
+    return leadership is not None and set(replicas) <= set(leadership.isr)
+
+
+def _is_led_by_target(
+    context: ClusterContext, partition: TopicPartition, assignment: ReplicaAssignment
+) -> bool:
+    """Return whether the replicas that a reassignment removes are not needed any more.
+
+    The write of the leader epoch may have met an in-sync set that a leader has stored itself.
+    """
+    target = assignment.target
+    is_led = _leader(context, partition) in target and _is_in_sync(context, partition, target)
+    return is_led or not assignment.is_being_reassigned
 
 
 def _next_epoch(
@@ -223,7 +260,7 @@ def _next_epoch(
 def _delete_replicas(
     context: ClusterContext, partition: TopicPartition, broker_ids: Sequence[int]
 ) -> Flow[None]:
-    """Stop and delete replicas; their deletion is not awaited, and not repeated."""
+    """Stop and delete replicas that do not lead; that is not awaited, and not repeated."""
     replicas = replicas_of([(partition, broker_ids)])
     for state in (
         ReplicaLifecycle.OFFLINE,
@@ -232,10 +269,6 @@ def _delete_replicas(
         ReplicaLifecycle.NON_EXISTENT,
     ):
         yield from change_replica_states(context, replicas, to=state)
-    leadership = context.leaderships.get(partition)
-    if leadership is not None and leadership.leader == NO_LEADER:
-        offline = PartitionLifecycle.OFFLINE
-        yield from change_partition_states(context, (partition,), to=offline)
 
 
 def _store(context: ClusterContext, partition: TopicPartition) -> Flow[bool]:

@@ -1,6 +1,6 @@
 """Contexts and flows for tests of the controller."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from cordwood.cluster.controller.context.cluster_context import (
@@ -91,3 +91,19 @@ class Performed(Generic[T]):
             if isinstance(effect, Respond):
                 self.responses.append(effect.response)
             result = self.store.perform(effect, epoch) if type(effect) in handled else None
+
+
+def before_first(effect_type: type, flow: Flow[T], action: Callable[[], None]) -> Flow[T]:
+    """Return the flow, with an action of someone else before its first effect of a type."""
+    result: object = None
+    is_done = False
+    while True:
+        try:
+            effect = flow.send(result)
+        except StopIteration as stop:
+            returned: T = stop.value
+            return returned
+        if isinstance(effect, effect_type) and not is_done:
+            action()
+            is_done = True
+        result = yield effect

@@ -151,8 +151,18 @@ class StoreModel:
         if effect.topic not in self.topics:
             return False
         found = self.topics[effect.topic]
+        for number, assignment in effect.partitions.items():
+            self._check_assignment(effect.topic, number, assignment)
         self.topics[effect.topic] = found._replace(partitions=dict(effect.partitions))
         return True
+
+    def _check_assignment(self, topic: str, number: int, assignment: ReplicaAssignment) -> None:
+        """Check that a reassignment completes with its target in sync."""
+        before = self.topics[topic].partitions[number]
+        if before.is_being_reassigned and assignment == before.completed():
+            stored = self.leaderships[partition(f"{topic}-{number}")]
+            is_in_sync = set(assignment.replicas) <= set(stored.isr)
+            assert is_in_sync, f"{topic}-{number}: {stored} {assignment}"
 
     def _read_leaderships(self, effect: ReadLeaderships) -> Mapping[TopicPartition, Leadership]:
         found = self.leaderships

@@ -86,11 +86,11 @@ def test_preferred_replica_that_is_not_in_sync_is_not_elected() -> None:
     assert _elect(PREFERRED, isr=(2, 3)).leadership is None
 
 
-def test_reassignment_election_takes_the_first_target_replica_in_sync() -> None:
-    moving = ReplicaAssignment((3, 2, 1), adding=(3,), removing=(1,))
+def test_reassignment_election_takes_the_first_replica_that_is_online_and_in_sync() -> None:
+    left = ReplicaAssignment((3, 2))
 
-    assert _elect(REASSIGNMENT, isr=(1, 2), assignment=moving) == Election(_led(2, 1, 2), (3, 2))
-    assert _elect(REASSIGNMENT, isr=(1,), assignment=moving) == Election(None, (3, 2))
+    assert _elect(REASSIGNMENT, isr=(1, 2), assignment=left) == Election(_led(2, 1, 2), (3, 2))
+    assert _elect(REASSIGNMENT, isr=(1,), assignment=left, allowed=True) == Election(None, (3, 2))
 
 
 def test_controlled_shutdown_moves_the_leader_to_a_broker_that_stays() -> None:

@@ -9,6 +9,7 @@ from cordwood.cluster.controller.context.cluster_context import (
 )
 from cordwood.cluster.controller.context.leadership import Leadership
 from cordwood.cluster.controller.context.replica_assignment import ReplicaAssignment
+from cordwood.cluster.controller.effects import WriteLeaderships
 from cordwood.cluster.controller.reassignments import (
     complete_reassignments,
     is_complete,
@@ -19,6 +20,7 @@ from cordwood.cluster.controller.reassignments import (
 from tests.unit.cluster.controller.controller_samples import (
     ORDERS_0,
     Performed,
+    before_first,
     cluster_context,
     store_of,
 )
@@ -127,14 +129,57 @@ def test_unneeded_leader_is_replaced_before_it_is_deleted() -> None:
     ]
 
 
-def test_partition_is_offline_if_no_other_replica_can_lead() -> None:
+def test_unneeded_leader_stays_if_no_other_replica_can_lead() -> None:
     context = _moving(isr=(3, 1), brokers=(2, 3))
+    store = store_of(context)
+    store.unclean = {"orders"}
 
-    Performed(context, reassign(context, ORDERS_0, assignment=MOVING.reassigned_to((2, 1))))
+    done = Performed(
+        context, reassign(context, ORDERS_0, assignment=MOVING.reassigned_to((2, 1))), store
+    )
 
-    assert context.leaderships[ORDERS_0].leader == -1
-    assert context.leaderships[ORDERS_0].isr == (1,)
-    assert context.partition_state(ORDERS_0) is PartitionLifecycle.OFFLINE
+    assert done.result is False
+    assert not [each for each in done.lines if each.startswith(("write", "assign", "Stop"))]
+    assert context.assignment(ORDERS_0) == MOVING
+
+
+def test_unneeded_leader_stays_if_it_has_stored_that_the_others_are_not_in_sync() -> None:
+    context = _moving(isr=(3, 1))
+    store = store_of(context)
+    flow = reassign(context, ORDERS_0, assignment=MOVING.reassigned_to(MOVING.origin))
+    flow = before_first(WriteLeaderships, flow, lambda: store.write_as_leader(ORDERS_0, (3,)))
+
+    done = Performed(context, flow, store)
+
+    assert done.result is False
+    assert store.leaderships[ORDERS_0].isr == (3,)
+    assert context.assignment(ORDERS_0) == MOVING
+
+
+@pytest.mark.parametrize("isr", ((1,), (1, 2)))
+def test_removed_leader_stays_if_it_has_stored_that_the_target_is_not_in_sync(
+    isr: tuple[int, ...],
+) -> None:
+    context = _moving(isr=(1, 2, 3))
+    store = store_of(context)
+    store.write_as_leader(ORDERS_0, isr)
+
+    done = Performed(context, complete_reassignments(context, (ORDERS_0,)), store)
+
+    assert not [each for each in done.lines if each.startswith(("assign", "Stop"))]
+    assert context.assignment(ORDERS_0) == MOVING
+    assert context.reassigning == {ORDERS_0}
+
+
+def test_reassignment_waits_if_the_leader_of_its_target_has_stored_a_smaller_in_sync_set() -> None:
+    context = _moving(isr=(2, 1, 3))
+    store = store_of(context)
+    store.write_as_leader(ORDERS_0, (2, 1))
+
+    Performed(context, complete_reassignments(context, (ORDERS_0,)), store)
+
+    assert store.topics["orders"].partitions == {0: MOVING}
+    assert store.leaderships[ORDERS_0].isr == (2, 1)
 
 
 def test_reassignment_of_a_partition_that_was_never_led_changes_the_assignment() -> None:

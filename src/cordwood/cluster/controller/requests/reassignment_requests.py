@@ -4,7 +4,8 @@ Kafka: `processApiPartitionReassignment`, `processZkPartitionReassignment`,
 `processListPartitionReassignments`.
 
     INVALID_REPLICA_ASSIGNMENT       no replicas, repeated or negative ids; a new replica is on no
-                                     live broker; no in-sync replica would remain
+                                     live broker; no in-sync replica would remain, or none that
+                                     can lead
     INVALID_REPLICATION_FACTOR       another number of replicas, if the request forbids that
     NO_REASSIGNMENT_IN_PROGRESS      a cancellation without a reassignment
     UNKNOWN_TOPIC_OR_PARTITION       an unknown partition, or its topic is being deleted
@@ -200,7 +201,7 @@ def _begin(
         if context.assignment(partition).replicas:
             begun = yield from reassign(context, partition, assignment=assignment)
             if not begun:
-                text = "No in-sync replica would remain."
+                text = "No in-sync replica would remain, or none that can lead."
                 errors[partition] = InvalidReplicaAssignmentError(text)
         if not context.assignment(partition).replicas:
             errors[partition] = UnknownTopicOrPartitionError(_UNKNOWN)
