@@ -1,37 +1,12 @@
 """Partition of a group or a transactional id in its internal topic (Kafka: `partitionFor`)."""
 
 from functools import lru_cache
-from operator import mul
-from struct import unpack
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from cordwood.core.java_hash import absolute, java_hash
 
-_BITS: Final = 32
-_MASK: Final = (1 << _BITS) - 1
-_SIGN: Final = 1 << (_BITS - 1)
-#: The characters that are multiplied together: a loop over them would take five times as long.
-_AT_ONCE: Final = 64
 #: The longest key whose hash is cached.
 _SHORT: Final = 128
-_POWERS: Final = tuple(pow(31, each, 1 << _BITS) for each in range(_AT_ONCE + 1))
-
-
-def java_hash(text: str) -> int:
-    """Return Java's `String.hashCode`: over UTF-16 code units, as a signed 32-bit number."""
-    if text.isascii():
-        units: Sequence[int] = text.encode()
-    else:
-        encoded = text.encode("utf-16-be", "surrogatepass")
-        units = unpack(f">{len(encoded) // 2}H", encoded)
-    value = 0
-    for start in range(0, len(units), _AT_ONCE):
-        part = units[start : start + _AT_ONCE]
-        value = value * _POWERS[len(part)] + sum(map(mul, part[::-1], _POWERS))
-    value &= _MASK
-    return value - (1 << _BITS) if value & _SIGN else value
-
 
 #: Hashes of keys in use: each request of a member needs that of its group.
 _cached_hash: Final = lru_cache(maxsize=4_096)(java_hash)
@@ -40,4 +15,4 @@ _cached_hash: Final = lru_cache(maxsize=4_096)(java_hash)
 def partition_for(key: str, partitions: int) -> int:
     """Return the partition of a key. Kafka's absolute value of the lowest number is 0."""
     value = _cached_hash(key) if len(key) <= _SHORT else java_hash(key)
-    return 0 if value == -_SIGN else abs(value) % partitions
+    return absolute(value) % partitions

@@ -8,8 +8,8 @@ from cordwood.coordination.groups.classic.classic_group import ClassicGroup
 from cordwood.coordination.groups.classic.protocol_vote import hash_map_order
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
 from cordwood.coordination.groups.group_settings import GroupSettings
-from cordwood.coordination.key_partition import java_hash
 from cordwood.core.errors import KafkaError
+from cordwood.core.java_hash import java_hash
 from cordwood.core.uuids import parse_uuid
 from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse

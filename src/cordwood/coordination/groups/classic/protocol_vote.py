@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from cordwood.coordination.groups.classic.classic_group_member import ClassicGroupMember
-from cordwood.coordination.key_partition import java_hash
+from cordwood.core.java_hash import java_hash
 
 _MASK: Final = 0xFFFF_FFFF
 _SMALLEST_TABLE: Final = 16
