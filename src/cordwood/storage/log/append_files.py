@@ -1,4 +1,4 @@
-"""Files of a leader's next append, made ready before it (Kafka: parts of `UnifiedLog.append`).
+"""Files of the next append, made ready before it (Kafka: parts of `UnifiedLog.append`).
 
 An append writes only into files that have their names, and their sizes if they are indexes. A file
 system that commits its journal blocks every other change of files, so a worker makes the changes:
@@ -11,16 +11,20 @@ The steps are those of a `SteppedChange`, and later appends wait for its end. A 
 leaves the log as it was.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 from cordwood.core.ports import Files
 from cordwood.core.types import Offset
+from cordwood.records.batch_header import BatchHeader
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log import segment_roll
 from cordwood.storage.log.append_job import PreparedRecords
+from cordwood.storage.log.follower_records import FollowerRecords
 from cordwood.storage.log.log_state import LogState
 from cordwood.storage.log.stepped_change import SteppedChange, Steps
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
+from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.roll_policy import (
     IncomingAppend,
@@ -34,15 +38,40 @@ from cordwood.storage.segment.segment_view import SegmentView
 
 def begin(state: LogState, prepared: PreparedRecords, *, now_ms: int) -> SteppedChange | None:
     """Return the change of files that this append needs first, None if it needs none."""
-    header, active = prepared.header, state.segments.active
-    if header is None or len(prepared.data) > state.config.segment_bytes:
+    header = prepared.header
+    if header is None:
         return None
-    has_aborted = header.is_control and _is_abort(state, prepared)
+    last_offset = Offset(state.bounds.log_end + header.last_offset - header.base_offset)
+    incoming = IncomingAppend(len(prepared.data), header.max_timestamp, last_offset, now_ms)
+    has_aborted = _has_aborted(state, (header,), prepared.data)
+    return _begin(state, incoming, has_aborted=has_aborted)
+
+
+def begin_as_follower(
+    state: LogState, records: FollowerRecords, *, now_ms: int
+) -> SteppedChange | None:
+    """Return the change of files that a follower's append needs first, None if it needs none.
+
+    The new segment begins at the log end, also if the records begin behind a gap: the append may
+    still be refused. A gap that is too large for that is left to the append itself, which blocks.
+    """
+    info = records.info
+    if not info.headers or not is_in_offset_range(info.last_offset, state.bounds.log_end):
+        return None
+    incoming = IncomingAppend(info.size, info.max_timestamp, info.last_offset, now_ms)
+    has_aborted = _has_aborted(state, info.headers, records.data)
+    return _begin(state, incoming, has_aborted=has_aborted)
+
+
+def _begin(state: LogState, incoming: IncomingAppend, *, has_aborted: bool) -> SteppedChange | None:
+    active = state.segments.active
+    if incoming.size > state.config.segment_bytes:
+        return None
     if active.files.is_growing:
-        is_full = _is_roll_due(state, prepared, now_ms=now_ms)
-        if not is_full and not (has_aborted and not _has_transaction_file(state)):
+        needs_file = has_aborted and not _has_transaction_file(state)
+        if not needs_file and not _is_roll_due(state, incoming):
             return None
-    steps = _steps(state, prepared, has_aborted=has_aborted, now_ms=now_ms)
+    steps = _steps(state, incoming, has_aborted=has_aborted)
     return SteppedChange(state, steps, undoes_errors=True)
 
 
@@ -53,15 +82,15 @@ def roll_reason(state: LogState, incoming: IncomingAppend) -> RollReason | None:
     return should_roll(active.as_active, incoming, limits=limits)
 
 
-def _steps(state: LogState, prepared: PreparedRecords, *, has_aborted: bool, now_ms: int) -> Steps:
+def _steps(state: LogState, incoming: IncomingAppend, *, has_aborted: bool) -> Steps:
     files, active = state.table.files, state.segments.active
     if not active.files.is_growing:
         opening = _Opening(active)
         yield partial(opening.run, files)
         opening.finish()
-    if _is_roll_due(state, prepared, now_ms=now_ms):
+    if _is_roll_due(state, incoming):
         base = segment_roll.base_of(state, None)
-        yield from segment_roll.steps(state, base, now_ms=now_ms, is_for_append=True)
+        yield from segment_roll.steps(state, base, now_ms=incoming.now_ms, is_for_append=True)
     if has_aborted and not _has_transaction_file(state):
         growth = state.segments.active.files.transaction_growth()
         yield partial(growth.run, files)
@@ -101,25 +130,31 @@ class _Opening:
             self._segment.remember_first_timestamp(self._first_timestamp)
 
 
-def _is_roll_due(state: LogState, prepared: PreparedRecords, *, now_ms: int) -> bool:
+def _is_roll_due(state: LogState, incoming: IncomingAppend) -> bool:
     """Return whether a roll is due to a new base offset; an empty segment needs none."""
-    header, log_end = prepared.header, state.bounds.log_end
-    assert header is not None, "there is a batch"
-    if state.segments.active.base_offset == log_end:
+    if state.segments.active.base_offset == state.bounds.log_end:
         return False
-    last_offset = Offset(log_end + header.last_offset - header.base_offset)
-    incoming = IncomingAppend(len(prepared.data), header.max_timestamp, last_offset, now_ms)
     return roll_reason(state, incoming) is not None
 
 
-def _is_abort(state: LogState, prepared: PreparedRecords) -> bool:
-    """Return whether a control batch aborts a transaction of its producer in this log."""
-    header = prepared.header
-    assert header is not None, "there is a batch"
-    marker = ProducedBatch.of(header, prepared.data).marker
-    entry = state.producers.producers.get(header.producer_id)
-    has_transaction = entry is not None and entry.has_transaction
-    return has_transaction and marker is not None and not marker.is_commit
+def _has_aborted(state: LogState, headers: Sequence[BatchHeader], data: memoryview) -> bool:
+    """Return whether a control batch aborts a transaction of its producer.
+
+    The transaction is open in this log, or has batches before the control batch.
+    """
+    begun = set[int]()
+    for header in headers:
+        if not header.is_control:
+            if header.is_transactional:
+                begun.add(header.producer_id)
+            continue
+        marker = ProducedBatch.of(header, data[header.position : header.end]).marker
+        if marker is None or marker.is_commit:
+            continue
+        entry = state.producers.producers.get(header.producer_id)
+        if header.producer_id in begun or (entry is not None and entry.has_transaction):
+            return True
+    return False
 
 
 def _has_transaction_file(state: LogState) -> bool:

@@ -26,6 +26,7 @@ from cordwood.storage.files.delayed_deletions import DelayedDeletions
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log import (
     append_files,
+    follower_records,
     log_append,
     log_flush,
     log_loader,
@@ -38,6 +39,7 @@ from cordwood.storage.log import (
     truncation,
 )
 from cordwood.storage.log.append_job import AppendJob, PreparedRecords
+from cordwood.storage.log.follower_records import FollowerRecords
 from cordwood.storage.log.log_append import AppendContext, AppendResult
 from cordwood.storage.log.log_flush import FlushJob
 from cordwood.storage.log.log_loader import LogPlace, RecoveryOptions
@@ -173,13 +175,19 @@ class Log:  # tidy: allow[class-lines] a method for each call of the owner; modu
             self._state, data, origin=origin, now_ms=now_ms, inspector=inspector
         )
 
-    def begin_append_files(self, prepared: PreparedRecords) -> SteppedChange | None:
+    def begin_append_files(
+        self, prepared: PreparedRecords | FollowerRecords
+    ) -> SteppedChange | None:
         """Return the change of files that must end before this append, None if it needs none.
 
         The caller drives it, and lets later appends wait for it.
         """
         self.changes.finish_before_append()
-        change = append_files.begin(self._state, prepared, now_ms=self._clock.now_ms())
+        state, now_ms = self._state, self._clock.now_ms()
+        if isinstance(prepared, FollowerRecords):
+            change = append_files.begin_as_follower(state, prepared, now_ms=now_ms)
+        else:
+            change = append_files.begin(state, prepared, now_ms=now_ms)
         self.changes.files = change
         return change
 
@@ -218,12 +226,23 @@ class Log:  # tidy: allow[class-lines] a method for each call of the owner; modu
         job = self.begin_append(data, inspector=inspector, origin=context.origin)
         return self.finish_append(job.run(), leader_epoch=leader_epoch, context=context)
 
-    def append_as_follower(self, data: Buffer, *, leader_epoch: int) -> AppendResult:
-        """Append a record set with the offsets that the leader has assigned."""
+    def begin_follower_append(self, data: Buffer, *, leader_epoch: int) -> FollowerRecords:
+        """Return the batches of a leader that can be appended with the offsets that they have."""
+        return follower_records.check(self._state, data, leader_epoch=leader_epoch)
+
+    def finish_follower_append(
+        self, records: FollowerRecords, *, has_files: bool = False
+    ) -> AppendResult:
+        """Append batches of a leader; `has_files` has the meaning of `finish_append`."""
         self.changes.finish_before_append()
-        now_ms = self._clock.now_ms()
         return log_append.append_as_follower(
-            self._state, data, leader_epoch=leader_epoch, now_ms=now_ms
+            self._state, records, now_ms=self._clock.now_ms(), has_files=has_files
+        )
+
+    def append_as_follower(self, data: Buffer, *, leader_epoch: int) -> AppendResult:
+        """Append a record set with the offsets that the leader has assigned; may block."""
+        return self.finish_follower_append(
+            self.begin_follower_append(data, leader_epoch=leader_epoch)
         )
 
     def roll(self) -> None:

@@ -17,7 +17,7 @@ Every step before the write may reject the record set, and the log then has the 
 A leader's analysis and validation are an `append_job`, which a worker may run. The other steps take
 its result on the owner's thread. They read headers only, so they take no longer for more records.
 Appends are written in the order in which they are finished. On an event loop, `append_files` rolls
-before the append, on a worker.
+before the append, on a worker. `follower_records` has a follower's analysis.
 """
 
 from typing import Final, NamedTuple
@@ -26,26 +26,23 @@ from cordwood.core.binary import INT32_MAX, INT64_MAX, Buffer, bytes_view
 from cordwood.core.errors import InvalidRecordError, RecordListTooLargeError
 from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.batch_header import BatchHeader
-from cordwood.records.legacy_batch import LegacyBatch
 from cordwood.records.record_batch import MAGIC
 from cordwood.records.record_checks import Inspector
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.log import append_files
 from cordwood.storage.log.append_job import AppendJob, PreparedRecords
+from cordwood.storage.log.follower_records import FollowerRecords, ensure_follows
 from cordwood.storage.log.log_state import LogState
 from cordwood.storage.log.segment_roll import roll, undo_unreached_roll
 from cordwood.storage.producers.ongoing_transactions import CompletedTxn
 from cordwood.storage.producers.producer_append_info import DuplicateBatch, ProducerChanges
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.storage.producers.verification_guard import VerificationGuard
+from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.storage.segment.roll_policy import IncomingAppend, RollReason, next_base_offset
 from cordwood.storage.segment.segment_files import TornWriteError
 from cordwood.storage.segment.transaction_index import AbortedTxn
-from cordwood.storage.validation.record_set_analysis import (
-    LogAppendInfo,
-    analyze,
-    ensure_leader_epoch,
-)
+from cordwood.storage.validation.record_set_analysis import ensure_leader_epoch
 
 _NONE: Final = -1
 
@@ -71,13 +68,6 @@ class AppendResult(NamedTuple):
     is_duplicate: bool = False
     rolled: RollReason | None = None
     completed: tuple[CompletedTxn, ...] = ()
-
-
-class UnexpectedOffsetError(InvalidRecordError):
-    """Records from a leader that begin below the follower's log end; it must truncate first.
-
-    A follower with an empty log may restart it at `base_offset`, the first offset of the records.
-    """
 
 
 class _PlacedRecords(NamedTuple):
@@ -139,27 +129,31 @@ def finish_append(
 
 
 def append_as_follower(
-    state: LogState, data: Buffer, *, leader_epoch: int, now_ms: int
+    state: LogState, records: FollowerRecords, *, now_ms: int, has_files: bool = False
 ) -> AppendResult:
-    """Append the records of a leader at the offsets that the leader has assigned."""
-    info = analyze(
-        data,
-        AppendOrigin.REPLICATION,
-        max_message_bytes=state.config.max_message_bytes,
-        leader_epoch=leader_epoch,
-    )
+    """Append the records of a leader at the offsets that the leader has assigned.
+
+    With `has_files` the append needs no change of files: see `append_files.begin_as_follower`.
+    """
+    info, log_end = records.info, state.bounds.log_end
     if not info.headers:
         return NOTHING
-    _ensure_follows(info, data, log_end=state.bounds.log_end)
+    ensure_follows(state, records)
     _ensure_offsets_are_left(info.first_offset, info.headers[-1].next_offset)
     knows_first = info.headers[0].magic == MAGIC
     placed = _PlacedRecords(
-        bytes_view(data)[: info.size],
+        records.data,
         info.headers,
         info.max_timestamp,
         info.first_offset if knows_first else None,
     )
-    return _append(state, placed, now_ms=now_ms, context=AppendContext(AppendOrigin.REPLICATION))
+    return _append(
+        state,
+        placed,
+        now_ms=now_ms,
+        context=AppendContext(AppendOrigin.REPLICATION),
+        has_files=has_files and is_in_offset_range(info.last_offset, log_end),
+    )
 
 
 def _ensure_offsets_are_left(first_offset: int, next_offset: int) -> None:
@@ -171,31 +165,6 @@ def _ensure_offsets_are_left(first_offset: int, next_offset: int) -> None:
             expected=f"at most {INT64_MAX}",
             found=next_offset,
         )
-
-
-def _ensure_follows(info: LogAppendInfo, data: Buffer, *, log_end: int) -> None:
-    """Reject records whose offsets are not in order, among themselves or after the log end."""
-    if not info.is_monotonic:
-        raise InvalidRecordError(
-            "offsets out of order from a leader",
-            base_offset=info.first_offset,
-            expected="increasing last offsets",
-            found=" ".join(str(header.last_offset) for header in info.headers),
-        )
-    if info.first_offset < log_end:
-        raise UnexpectedOffsetError(
-            "records from a leader below the log end",
-            base_offset=_first_offset(info.headers[0], data),
-            expected=f"at least {log_end}",
-            found=info.first_offset,
-        )
-
-
-def _first_offset(header: BatchHeader, data: Buffer) -> int:
-    """Return the first offset of a batch; a legacy wrapper has it only in its first record."""
-    if header.magic == MAGIC:
-        return header.base_offset
-    return next(iter(LegacyBatch(data, header.position).records())).offset
 
 
 def _append(

@@ -74,11 +74,20 @@ def _next_after(steps: Steps, job: Job | None) -> Job | None:
 class RunningChanges:
     """The changes of one log, at most one of a kind; the last ones may have ended.
 
-    `files` is a roll, or the preparation of the active segment for an append; `files_end` is done
-    when it has ended, if it is driven. `epoch_save` is the last save of the leader epochs.
+    `files` is a roll, or the preparation of the active segment for an append. `files_end` and
+    `truncation_end` are done when the last changes of these kinds have ended, if they are driven.
+    `epoch_save` is the last save of the leader epochs.
     """
 
-    __slots__ = ("deletion", "epoch_save", "files", "files_end", "swap", "truncation")
+    __slots__ = (
+        "deletion",
+        "epoch_save",
+        "files",
+        "files_end",
+        "swap",
+        "truncation",
+        "truncation_end",
+    )
 
     def __init__(self) -> None:
         self.deletion: SteppedChange | None = None
@@ -87,6 +96,7 @@ class RunningChanges:
         self.files_end: Pending[None] | None = None
         self.swap: SteppedChange | None = None
         self.truncation: SteppedChange | None = None
+        self.truncation_end: Pending[None] | None = None
 
     def jobs(self) -> list[Pending[None]]:
         """Return the submitted jobs that may still change names in the directory of the log.
@@ -96,6 +106,14 @@ class RunningChanges:
         every = (self.truncation, self.files, self.swap, self.deletion)
         running = [each.running for each in every if each is not None]
         return [each for each in (*running, self.epoch_save) if each is not None]
+
+    def end_before_append(self) -> Pending[None] | None:
+        """Return the end of a driven change that appends wait for, None if there is none."""
+        for end in (self.truncation_end, self.files_end):
+            if end is not None and not end.done():
+                return end
+        self.truncation_end = self.files_end = None
+        return None
 
     def finish_truncation(self) -> None:
         """Finish a running truncation."""

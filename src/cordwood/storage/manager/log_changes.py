@@ -1,7 +1,7 @@
 """Changes of a manager's logs in steps, driven on the worker.
 
     drive_change      any change: its jobs on the worker, its steps on the owner's thread
-    prepare_append    the files of a leader's next append (`append_files`)
+    prepare_append    the files of the next append (`append_files`)
     roll              a new segment, regardless of the roll limits
     apply_retention   the old segments of one log (Kafka: `LogManager.cleanupLogs`)
 
@@ -15,6 +15,7 @@ from typing import Final
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import Lane, Pending
 from cordwood.storage.log.append_job import PreparedRecords
+from cordwood.storage.log.follower_records import FollowerRecords
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.maintenance_lease import LeaseStage
 from cordwood.storage.log.retention import RetentionPlan, SegmentDeletion
@@ -37,18 +38,20 @@ def drive_change(
 
 
 def prepare_append(
-    manager: LogManager, log: Log, *, prepared: PreparedRecords, use: LogUse | None = None
+    manager: LogManager,
+    log: Log,
+    *,
+    prepared: PreparedRecords | FollowerRecords,
+    use: LogUse | None = None,
 ) -> Pending[None] | None:
     """Change the files that the next append needs; None if it needs no change.
 
-    The caller asks again when the result is done, with or without an error. `use` is a
-    context of calls into the log that the caller keeps.
+    A truncation that is under way ends first. The caller asks again when the result is done, with
+    or without an error. `use` is a context of calls into the log that the caller keeps.
     """
-    end = log.changes.files_end
+    end = log.changes.end_before_append()
     if end is not None:
-        if not end.done():
-            return end
-        log.changes.files_end = None
+        return end
     with use or manager.using(log):
         change = log.begin_append_files(prepared)
     return None if change is None else _change_files(manager, log, change=change)

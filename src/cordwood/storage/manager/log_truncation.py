@@ -46,7 +46,9 @@ def _truncate(
             change = begin()
         if change is not None:
             # The replica waits for the jobs, as for a flush.
-            running.append(drive_change(manager, log, change=change, lane=Lane.FLUSH))
+            end = drive_change(manager, log, change=change, lane=Lane.FLUSH)
+            log.changes.truncation_end = end
+            running.append(end)
         manager.checkpoints.reread(log)
         if bounds.recovery_point != recovery_point:
             stale[directory.path, RECOVERY_POINTS] = directory

@@ -22,7 +22,8 @@ from cordwood.records.record import TimestampType
 from cordwood.records.record_checks import PlainInspector
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
-from cordwood.storage.log.log_append import AppendContext, AppendResult, UnexpectedOffsetError
+from cordwood.storage.log.follower_records import UnexpectedOffsetError
+from cordwood.storage.log.log_append import AppendContext, AppendResult
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.producers.producer_state_manager import ProducerStateManagerConfig
 from cordwood.storage.segment.roll_policy import RollReason
