@@ -26,6 +26,13 @@ class BrokerChannel(Protocol):
         connection; whether the broker has handled the request is then unknown.
         """
 
+    async def version(self, kind: type[Request]) -> int:
+        """Return the latest version of a request that both brokers know, for its content.
+
+        The connection opens if there is none. Raises as `send`, without a time limit for a
+        response. A later `send` gives this version as `most_version`.
+        """
+
     def close(self) -> None:
         """Close the connection; requests that wait for a response get NetworkError."""
 

@@ -69,6 +69,11 @@ class ConnectedChannel:
             )
         return await response
 
+    async def version(self, kind: type[Request]) -> int:
+        """Return the latest version of a request over the connection, which opens if necessary."""
+        async with self._opening:
+            return (await self._connected()).version_of(kind)
+
     def close(self) -> None:
         """Close the connection; requests that wait get NetworkError, and later ones as well."""
         self._is_closed = True

@@ -91,6 +91,9 @@ class MemoryChannel:
             raise NetworkError(f"broker {self.address} closed the connection")
         return _copied(response, kind, version)
 
+    async def version(self, kind: type[Request]) -> int:
+        return kind.__schema__.versions[1]
+
     def close(self) -> None:
         self.is_closed = True
 
