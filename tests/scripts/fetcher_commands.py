@@ -168,6 +168,13 @@ class FetcherCommands:
             name, self._fetcher.rejected(action, failure, log=log, now_ms=self._now_ms)
         )
 
+    def fail(self, partition: str, error: str) -> str:
+        """Lose the log; an action that waits has no further effect."""
+        name = _name(partition)
+        self._actions.pop(name, None)
+        self._fetcher.fail(name, error_from_code(_code(error)))
+        return self._state_text(name)
+
     # -- outcomes
 
     def _last(self) -> SentPartitions:

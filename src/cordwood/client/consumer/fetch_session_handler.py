@@ -20,7 +20,7 @@ from cordwood.core.errors import (
     InvalidFetchSessionEpochError,
     UnknownTopicIdError,
 )
-from cordwood.core.types import TopicPartition
+from cordwood.core.types import NO_LEADER_EPOCH, NO_OFFSET, TopicPartition
 from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.messages.fetch import FetchPartition, FetchTopic, ForgottenTopic
 
@@ -39,12 +39,17 @@ _ENDED_BY: Final = {
 
 
 class FetchTarget(NamedTuple):
-    """Offset, leader epoch and limit of one partition (Java: `FetchRequest.PartitionData`)."""
+    """Offset, leader epoch and limit of one partition (Java: `FetchRequest.PartitionData`).
+
+    A follower also sends the epoch of the record before the offset, and its log start.
+    """
 
     offset: int
     leader_epoch: int
     max_bytes: int
     topic_id: Uuid = NO_UUID
+    last_epoch: int = NO_LEADER_EPOCH
+    log_start: int = NO_OFFSET
 
 
 class FetchSessionRequest(NamedTuple):
@@ -116,6 +121,8 @@ def _topics(targets: Mapping[TopicPartition, FetchTarget]) -> list[FetchTopic]:
                 partition=number,
                 current_leader_epoch=each.leader_epoch,
                 fetch_offset=each.offset,
+                last_fetched_epoch=each.last_epoch,
+                log_start_offset=each.log_start,
                 partition_max_bytes=each.max_bytes,
             )
         )

@@ -1,12 +1,12 @@
 """Requests of a follower as messages, and the answers in their responses.
 
-Kafka: `RemoteLeaderEndPoint`. The caller adds the fetch session and the limits of the whole fetch,
-and matches a topic id of a response with the name of the topic.
+Kafka: `RemoteLeaderEndPoint`. The caller adds the fetch session and the limits of the whole fetch.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
+from cordwood.client.consumer.fetch_session_handler import FetchTarget
 from cordwood.cluster.partition.partition_fetch_state import FetchPhase, PartitionFetchState
 from cordwood.cluster.partition.replica_fetcher import (
     EpochEndAnswer,
@@ -14,21 +14,9 @@ from cordwood.cluster.partition.replica_fetcher import (
     OffsetAnswer,
     SentPartitions,
 )
-from cordwood.core.types import (
-    NO_LEADER_EPOCH,
-    LeaderEpoch,
-    Offset,
-    PartitionId,
-    TopicName,
-    TopicPartition,
-)
+from cordwood.core.types import LeaderEpoch, Offset, PartitionId, TopicName, TopicPartition
 from cordwood.core.uuids import Uuid
-from cordwood.protocol.messages.fetch import (
-    FetchPartition,
-    FetchResponse,
-    FetchTopic,
-    PartitionData,
-)
+from cordwood.protocol.messages.fetch import FetchResponse, PartitionData
 from cordwood.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -93,33 +81,24 @@ def offsets_request(sent: SentPartitions, *, node_id: int) -> ListOffsetsRequest
     )
 
 
-def fetch_topics(
-    sent: SentPartitions,
-    log_starts: Mapping[TopicPartition, int],
-    *,
-    max_bytes: int,
-    detects_on_fetch: bool = True,
-) -> list[FetchTopic]:
+def fetch_targets(
+    sent: SentPartitions, log_starts: Mapping[TopicPartition, int], *, max_bytes: int
+) -> dict[TopicPartition, FetchTarget]:
     """Return the partitions of a fetch, with the local log starts and `replica.fetch.max.bytes`.
 
-    Before version 12 a fetch has no epoch of the last record, by which the leader detects
-    divergence.
+    By the epoch of the last record the leader detects divergence.
     """
-
-    def partition_of(name: TopicPartition, state: PartitionFetchState) -> FetchPartition:
-        return FetchPartition(
-            partition=name.partition,
-            current_leader_epoch=state.leader_epoch,
-            fetch_offset=state.fetch_offset,
-            last_fetched_epoch=state.last_epoch if detects_on_fetch else NO_LEADER_EPOCH,
-            log_start_offset=log_starts[name],
-            partition_max_bytes=max_bytes,
+    return {
+        name: FetchTarget(
+            state.fetch_offset,
+            state.leader_epoch,
+            max_bytes,
+            state.topic_id,
+            state.last_epoch,
+            log_starts[name],
         )
-
-    return [
-        FetchTopic(topic=name, topic_id=topic_id, partitions=partitions)
-        for (name, topic_id), partitions in _by_topic(sent, partition_of).items()
-    ]
+        for name, state in sent.partitions.items()
+    }
 
 
 def _epoch_partition(name: TopicPartition, state: PartitionFetchState) -> OffsetForLeaderPartition:

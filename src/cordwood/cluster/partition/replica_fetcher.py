@@ -1,6 +1,7 @@
 """Copying of partitions from one leader, as values (Kafka: `AbstractFetcherThread`).
 
     add, remove, pause, resume    the partitions, with the leader epochs in which they follow
+    fail                          a partition whose log cannot be used
     next_request                  the request to send now; the caller sends one after the other
     on_answer                     the part of one partition in a response: an action on the local
                                   log, or None
@@ -14,6 +15,7 @@ Questions about epochs and offsets go first, then fetches. Errors of a partition
     FENCED_LEADER_EPOCH                  failed: the metadata of a later epoch must come first
     every other error of the leader      the same request after `replica.fetch.backoff.ms`
     CORRUPT_MESSAGE, INVALID_RECORD      of the local append: the same, as after a torn response
+    KAFKA_STORAGE_ERROR                  of the local append, if the log can be used: the same
     every other error of the local log   failed
 
 At most one action of a partition is under way, and only actions change its log. A later leader
@@ -57,6 +59,8 @@ from cordwood.core.uuids import Uuid
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEnd
 
 _SUCCESS: Final = 0
+#: Errors of an append after which the same records may be appended.
+_PASSING: Final = (CorruptMessageError, InvalidRecordError, KafkaStorageError)
 
 
 class SentPartitions(NamedTuple):
@@ -173,6 +177,13 @@ class ReplicaFetcher:
         for each in partitions:
             self._states.pop(each, None)
             self._paused.discard(each)
+
+    def fail(self, partition: TopicPartition, error: KafkaError) -> None:
+        """Stop at a log that cannot be used; an action that is under way has no further effect."""
+        state = self._states.get(partition)
+        if state is not None:
+            self._applying.pop(partition, None)
+            self._set(partition, _failed(state, error))
 
     def pause(self, partition: TopicPartition) -> None:
         """Leave the partition out of requests, for a quota or while its log moves.
@@ -293,21 +304,20 @@ class ReplicaFetcher:
     def rejected(
         self, action: LogAction, error: KafkaError, *, log: FollowerLog, now_ms: float
     ) -> LogAction | None:
-        """Continue after an action that has failed: damaged records are fetched again.
+        """Continue after an action that has failed, with a log that can be used.
 
-        A later leader epoch begins, unless the log cannot be used.
+        Damaged records are fetched again, and those for which there was no space. A later leader
+        epoch begins.
         """
         name = action.partition
         state = self._end(action)
         if state is None:
             return None
-        is_outdated = state.version != action.state.version
-        if is_outdated and not isinstance(error, KafkaStorageError):
+        if state.version != action.state.version:
             return self._begin(name, state, log)
-        if isinstance(error, CorruptMessageError | InvalidRecordError):
-            self._set(name, self._delayed(replace(state, phase=FetchPhase.FETCHING), now_ms))
-        else:
-            self._set(name, _failed(state, error))
+        if isinstance(action.step, ApplyFetched) and isinstance(error, _PASSING):
+            return self._take(name, self._delayed(state, now_ms), next_fetch(log))
+        self._set(name, _failed(state, error))
         return None
 
     def _begin(

@@ -112,8 +112,9 @@ def test_leader_epoch_does_not_begin_on_a_log_that_cannot_be_used() -> None:
     action = act(of, fetched())
     of.add(A, NO_UUID, leader_epoch=5, log=LOG)
 
-    of.rejected(action, KafkaStorageError("disk"), log=LOG, now_ms=0)
+    of.fail(A, KafkaStorageError("disk"))
 
+    assert of.rejected(action, KafkaStorageError("disk"), log=LOG, now_ms=0) is None
     assert phase(of) is FetchPhase.FAILED
 
 

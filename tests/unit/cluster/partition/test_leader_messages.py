@@ -1,10 +1,11 @@
 """Tests of a follower's messages: requests from states, answers from responses."""
 
+from cordwood.client.consumer.fetch_session_handler import FetchTarget
 from cordwood.cluster.partition.leader_messages import (
     epoch_answers,
     epoch_request,
     fetch_answers,
-    fetch_topics,
+    fetch_targets,
     offset_answers,
     offsets_request,
 )
@@ -15,9 +16,7 @@ from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
-    FetchPartition,
     FetchResponse,
-    FetchTopic,
     PartitionData,
 )
 from cordwood.protocol.messages.list_offsets import (
@@ -98,19 +97,12 @@ def test_offsets_request_has_the_special_timestamp_of_its_phase() -> None:
 def test_fetch_has_the_epoch_of_the_last_record_and_the_local_log_start() -> None:
     partitions = sent(FetchPhase.FETCHING, name("orders"))
 
-    topics = fetch_topics(partitions, {name("orders"): 5}, max_bytes=100)
-    (older,) = fetch_topics(partitions, {name("orders"): 5}, max_bytes=100, detects_on_fetch=False)
+    targets = fetch_targets(partitions, {name("orders"): 5}, max_bytes=100)
 
-    wanted = FetchPartition(
-        partition=0,
-        current_leader_epoch=4,
-        fetch_offset=10,
-        last_fetched_epoch=3,
-        log_start_offset=5,
-        partition_max_bytes=100,
+    wanted = FetchTarget(
+        10, leader_epoch=4, max_bytes=100, topic_id=ORDERS_ID, last_epoch=3, log_start=5
     )
-    assert topics == [FetchTopic(topic="orders", topic_id=ORDERS_ID, partitions=[wanted])]
-    assert older.partitions[0].last_fetched_epoch == -1
+    assert targets == {name("orders"): wanted}
 
 
 def test_epoch_answers_have_the_ends() -> None:

@@ -228,26 +228,39 @@ def test_log_that_does_not_end_at_the_fetch_offset_fails() -> None:
     assert "orders-0: the log ends at 11, not at 10" in str(of.states[A].error)
 
 
-@pytest.mark.parametrize("error", (CorruptMessageError("damaged"), InvalidRecordError("damaged")))
-def test_damaged_records_are_fetched_again_after_the_backoff(error: KafkaError) -> None:
+@pytest.mark.parametrize(
+    "error",
+    (CorruptMessageError("damaged"), InvalidRecordError("damaged"), KafkaStorageError("no space")),
+)
+def test_records_are_fetched_again_after_the_backoff(error: KafkaError) -> None:
     of = fetcher()
 
-    of.rejected(act(of, fetched()), error, log=LOG, now_ms=0)
+    of.rejected(act(of, fetched()), error, log=log(end=12), now_ms=0)
 
     assert of.next_request(now_ms=BACKOFF_MS - 1) is None
-    assert request(of, now_ms=BACKOFF_MS).partitions[A].fetch_offset == 10
+    assert request(of, now_ms=BACKOFF_MS).partitions[A].fetch_offset == 12
 
 
-@pytest.mark.parametrize(
-    "error", (KafkaStorageError("disk"), OutOfOrderSequenceNumberError("sequence"))
-)
-def test_local_log_that_cannot_be_written_fails(error: KafkaError) -> None:
-    of = fetcher()
+def test_records_that_the_log_rejects_fail_the_partition() -> None:
+    of, error = fetcher(), OutOfOrderSequenceNumberError("sequence")
 
     of.rejected(act(of, fetched()), error, log=LOG, now_ms=0)
 
     assert (phase(of), of.states[A].error) == (FetchPhase.FAILED, error)
     assert of.next_request(now_ms=1_000_000) is None
+
+
+def test_log_that_cannot_be_used_fails_until_the_next_epoch() -> None:
+    of, error = fetcher(), KafkaStorageError("disk")
+    action = act(of, fetched())
+
+    of.fail(A, error)
+    of.fail(B, error)
+
+    assert of.applied(action, log=LOG) is None
+    assert (phase(of), of.states[A].error, B in of.states) == (FetchPhase.FAILED, error, False)
+    of.add(A, NO_UUID, leader_epoch=5, log=LOG)
+    assert phase(of) is FetchPhase.FETCHING
 
 
 # -- divergence
