@@ -2,6 +2,7 @@
 
     apply        takes the role that the cluster's metadata give this broker: see `partition_role`
     append       writes records as the leader; the result is done when they count
+    followed     changes of the log by the fetcher of its leader
     read         reads up to the bound of the reader
     wait_for     adds a call for "there is enough to read, or the partition has changed"
 
@@ -17,6 +18,7 @@ from typing import Final, NamedTuple
 from cordwood.broker.metadata.metadata_image import NO_LEADER, PartitionImage
 from cordwood.broker.partitions.fetched_records import FetchedRecords
 from cordwood.broker.partitions.offset_waiters import OffsetWaiter
+from cordwood.broker.partitions.partition_follower import PartitionFollower
 from cordwood.broker.partitions.partition_leader import (
     FOR_ALL_REPLICAS,
     AppendRequest,
@@ -45,7 +47,6 @@ from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, TopicPartition
 from cordwood.core.uuids import Uuid
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEnd
 from cordwood.storage.log.log import Log
-from cordwood.storage.log.log_append import AppendResult
 from cordwood.storage.log.log_read import (
     LATEST,
     FetchIsolation,
@@ -68,6 +69,7 @@ class Partition:
 
     __slots__ = (
         "_fetches",
+        "_follower",
         "_leader",
         "_log",
         "_resources",
@@ -89,6 +91,7 @@ class Partition:
         self._resources = resources
         self._log: Log | None = None
         self._leader: PartitionLeader | None = None
+        self._follower: PartitionFollower | None = None
         self._fetches = WaitingFetches(resources.manager, resources.wakes)
 
     def __repr__(self) -> str:
@@ -136,7 +139,7 @@ class Partition:
 
     def go_offline(self, error: KafkaError) -> None:
         """Answer every request with `error`, until `apply` gives another role."""
-        self._change(Offline(error.with_traceback(None)), None, None)
+        self._change(Offline(error.with_traceback(None)), None)
 
     def lose(self, log: Log) -> None:
         """Go offline after the loss of the log; the loss of a future log has no effect."""
@@ -163,20 +166,38 @@ class Partition:
             now_ms=resources.clock.monotonic_ms(),
         )
         leader = PartitionLeader(role, log, resources, self._fetches.wake)
-        self._change(role, log, leader)
+        self._change(role, log, leader=leader)
         leader.begin()
 
     def _follow(self, role: Follower, log: Log) -> None:
-        if role != self.role or log is not self._log:
-            self._change(role, log, None)
+        if role == self.role and log is self._log:
+            return
+        follower = PartitionFollower(
+            role,
+            log,
+            self._resources,
+            on_change=self._fetches.wake,
+            on_truncation=self._fetches.restart,
+        )
+        self._change(role, log, follower=follower)
 
-    def _change(self, role: Role, log: Log | None, leader: PartitionLeader | None) -> None:
-        """Replace the role; end the waits that depend on the former one."""
-        former, self._leader = self._leader, leader
+    def _change(
+        self,
+        role: Role,
+        log: Log | None,
+        *,
+        leader: PartitionLeader | None = None,
+        follower: PartitionFollower | None = None,
+    ) -> None:
+        """Replace the role; end the waits and the changes that depend on the former one."""
+        former_leader, self._leader = self._leader, leader
+        former_follower, self._follower = self._follower, follower
         self.role, self._log = role, log
         self._fetches.use(log)
-        if former is not None:
-            former.close(self._error())
+        if former_leader is not None:
+            former_leader.close(self._error())
+        if former_follower is not None:
+            former_follower.close()
         self._fetches.wake_all()
 
     def _lead(self) -> PartitionLeader:
@@ -215,19 +236,12 @@ class Partition:
         self.ensure_epoch(leader_epoch)
         return self._lead()
 
-    def append_as_follower(
-        self, records: memoryview, *, leader_epoch: int, high_watermark: int
-    ) -> AppendResult:
-        """Append records of the leader, with its high watermark; the epoch is the follower's."""
-        log = self._followed_log(leader_epoch)
-        with self._resources.manager.using(log):
-            result = log.append_as_follower(records, leader_epoch=leader_epoch)
-            if high_watermark > log.bounds.high_watermark:
-                log.set_high_watermark(high_watermark)
-        if result.rolled is not None:
-            self._resources.flusher.flush(log)
-        self._fetches.wake()
-        return result
+    def followed(self, leader_epoch: int) -> PartitionFollower:
+        """Return the following in this leader epoch; NotLeaderOrFollowerError if it is not so."""
+        follower = self._follower
+        if follower is None or follower.role.epoch != leader_epoch:
+            raise NotLeaderOrFollowerError(f"{self!r} does not follow in epoch {leader_epoch}")
+        return follower
 
     def delete_records(self, offset: int) -> int:
         """Advance the log start to `offset`, -1 for the high watermark; return the log start."""
@@ -240,12 +254,6 @@ class Partition:
             start = log.delete_records(offset)
         self._fetches.wake_all()
         return start
-
-    def _followed_log(self, leader_epoch: int) -> Log:
-        role, log = self.role, self._log
-        if not isinstance(role, Follower) or role.epoch != leader_epoch or log is None:
-            raise NotLeaderOrFollowerError(f"{self!r} does not follow in epoch {leader_epoch}")
-        return log
 
     # -- reading
 

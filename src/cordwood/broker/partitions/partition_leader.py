@@ -314,8 +314,8 @@ class PartitionLeader:
     def _propose(self, proposal: IsrProposal | None) -> None:
         """Send a proposal to the controller, if there is one."""
         isr, partition = self._resources.isr, self.log.partition
-        topic_id = self._resources.manager.topic_id(partition)
         if proposal is not None and isr is not None:
+            topic_id = self._resources.manager.topic_id(partition)
             answered = partial(self._complete_proposal, proposal)
             isr.submit(SubmittedProposal(partition, topic_id or NO_UUID, proposal), answered)
 

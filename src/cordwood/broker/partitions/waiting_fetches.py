@@ -67,6 +67,11 @@ class WaitingFetches:
             if waiters:
                 self._wake_readers(isolation, waiters)
 
+    def restart(self) -> None:
+        """Wake all fetches of a truncated log, whose bounds may be at other places now."""
+        self._positions.clear()
+        self.wake_all()
+
     def wake_all(self) -> None:
         """Wake all fetches."""
         for waiters in self._waiters.values():

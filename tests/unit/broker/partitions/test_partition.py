@@ -4,7 +4,6 @@ import errno
 
 import pytest
 
-from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_role import Offline
 from cordwood.core.errors import (
@@ -220,15 +219,3 @@ def test_partition_uses_a_moved_log() -> None:
 
     assert append(orders, batch()) == [1]
     assert orders.log is copy
-
-
-def test_roll_of_a_follower_is_followed_by_a_flush() -> None:
-    orders = BrokerHarness(LogConfig(segment_bytes=len(batch()))).host()
-    orders.apply(PartitionImage((1, 2), (1, 2), 2, 1))
-
-    for at in range(2):
-        data = memoryview(batch(at=at, epoch=1))
-        orders.append_as_follower(data, leader_epoch=1, high_watermark=at)
-
-    assert orders.log.base_offsets == (0, 1)
-    assert orders.log.bounds.recovery_point == 2

@@ -1,0 +1,1 @@
+"""Replicas of this broker as the fetchers of the cluster change them."""
