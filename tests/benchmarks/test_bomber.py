@@ -148,12 +148,14 @@ IN_ONE_TURN: Final = frozenset(
         "OffsetFetch",
     ]
 )
+#: A broker without a cluster does not read the elements of these requests.
+UNREAD: Final = frozenset(["ListPartitionReassignments"])
 #: A shard handles these requests in pieces of MOST_PARTITIONS.
 IN_PIECES: Final = frozenset(["OffsetCommit", "TxnOffsetCommit"])
 IN_TURNS: Final = [
     each
     for each in LATEST
-    if each.api not in IN_ONE_TURN | IN_PIECES
+    if each.api not in IN_ONE_TURN | IN_PIECES | UNREAD
     or (each.api == "OffsetFetch" and each.place == "groups")
 ]
 OF_PIECES: Final = [each for each in LATEST if each.api in IN_PIECES]

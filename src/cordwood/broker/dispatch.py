@@ -1,8 +1,8 @@
 """Request dispatch: decode the body, call the handler, encode the response (Kafka: `KafkaApis`).
 
-`ROUTES` is the table of served APIs. A message and its handler are imported at the first request,
-or by `load_handlers` on a worker: the imports take up to 20 ms each, too long for an event loop.
-Likewise its codecs are compiled, in about 1 ms each.
+`ROUTES` is the table of served APIs; a broker of a cluster has `CLUSTER_ROUTES`. A message and its
+handler are imported at the first request, or by `load_handlers` on a worker: the imports take up to
+20 ms each, too long for an event loop. Likewise its codecs are compiled, in about 1 ms each.
 
 A request or a response with many elements is decoded or encoded on the worker. Objects take far
 more memory than their bytes, so a request has MOST_ELEMENTS at most, and the objects of all such
@@ -81,7 +81,10 @@ ROUTES: Final[Mapping[int, HandlerRoute]] = MappingProxyType(
         35: HandlerRoute("log_dirs", "describe_log_dirs"),
         37: HandlerRoute("topics", "create_partitions"),
         42: HandlerRoute("groups", "delete_groups"),
+        43: HandlerRoute("controller", "elect_leaders"),
         44: HandlerRoute("configs", "incremental_alter_configs"),
+        45: HandlerRoute("controller", "alter_partition_reassignments"),
+        46: HandlerRoute("controller", "list_partition_reassignments"),
         47: HandlerRoute("group_offsets", "offset_delete"),
         60: HandlerRoute("cluster", "describe_cluster"),
         61: HandlerRoute("producers", "describe_producers"),
@@ -93,6 +96,19 @@ ROUTES: Final[Mapping[int, HandlerRoute]] = MappingProxyType(
         75: HandlerRoute("cluster", "describe_topic_partitions"),
     }
 )
+
+#: The APIs between brokers, which an embedded broker does not have.
+_BETWEEN_BROKERS: Final = {
+    7: HandlerRoute("controller", "controlled_shutdown"),
+    56: HandlerRoute("controller", "alter_partition"),
+    67: HandlerRoute("controller", "allocate_producer_ids"),
+}
+CLUSTER_ROUTES: Final[Mapping[int, HandlerRoute]] = MappingProxyType({**ROUTES, **_BETWEEN_BROKERS})
+
+
+def routes_of(broker: BrokerServices) -> Mapping[int, HandlerRoute]:
+    """Return the APIs that a broker serves."""
+    return ROUTES if broker.controller is None else CLUSTER_ROUTES
 
 
 class ServedApi(NamedTuple):
@@ -129,11 +145,11 @@ class Dispatch:
         broker: BrokerServices,
         metrics: Metrics,
         *,
-        routes: Mapping[int, HandlerRoute] = ROUTES,
+        routes: Mapping[int, HandlerRoute] | None = None,
     ) -> None:
         self._broker = broker
         self._metrics = metrics
-        self._routes = routes
+        self._routes = routes_of(broker) if routes is None else routes
         self._served: dict[int, ServedApi] = {}
         manager = broker.logs
         self._large = LargeMessages(manager.ports.worker, manager.options.call_soon)

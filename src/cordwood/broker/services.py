@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.coordinators.coordinators import Coordinators
@@ -14,8 +14,30 @@ from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.topics.config_changes import ConfigChanges
 from cordwood.broker.topics.topic_manager import TopicManager
 from cordwood.core.ports import Clock, Scheduler
+from cordwood.protocol.schema import Response
 from cordwood.storage.manager.log_manager import LogManager
 from cordwood.storage.manager.timestamp_lookups import TimestampLookups
+
+if TYPE_CHECKING:  # messages are imported with the first request
+    from cordwood.protocol.messages.alter_partition import AlterPartitionRequest
+    from cordwood.protocol.messages.alter_partition_reassignments import (
+        AlterPartitionReassignmentsRequest,
+    )
+    from cordwood.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+    from cordwood.protocol.messages.elect_leaders import ElectLeadersRequest
+    from cordwood.protocol.messages.list_partition_reassignments import (
+        ListPartitionReassignmentsRequest,
+    )
+
+    ControllerRequest: TypeAlias = (
+        ElectLeadersRequest
+        | AlterPartitionReassignmentsRequest
+        | ListPartitionReassignmentsRequest
+        | AlterPartitionRequest
+        | ControlledShutdownRequest
+    )
+
+R = TypeVar("R", bound=Response)
 
 
 class FeatureVersionRange(NamedTuple):
@@ -52,6 +74,19 @@ FEATURES: Final = BrokerFeatures(
 )
 
 
+class ControllerRequests(Protocol):
+    """The controller of a cluster on this broker, for requests of clients and brokers.
+
+    Raises NotControllerError if another broker is the controller.
+    """
+
+    async def submit(self, request: "ControllerRequest", kind: type[R], *, version: int) -> R:
+        """Return the response to a request in its version."""
+
+    async def allocate_producer_ids(self, broker_id: int, *, broker_epoch: int) -> range:
+        """Return the next block of producer ids, for a broker with its epoch; KafkaError."""
+
+
 @dataclass(slots=True, kw_only=True)
 class BrokerServices:
     """The services of one broker.
@@ -74,3 +109,5 @@ class BrokerServices:
     sessions: FetchSessionCache
     producer_ids: ProducerIdManager
     coordinators: Coordinators
+    #: None for an embedded broker, which is its own controller.
+    controller: ControllerRequests | None = None

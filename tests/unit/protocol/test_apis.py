@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cordwood import client
-from cordwood.broker.dispatch import ROUTES
+from cordwood.broker.dispatch import CLUSTER_ROUTES, ROUTES
 from cordwood.core.errors import UnsupportedVersionError
 from cordwood.protocol.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, Api, ApiUse, api_of
 from cordwood.protocol.schema import Request
@@ -29,8 +29,8 @@ def test_apis_are_in_the_order_of_their_keys() -> None:
     assert list(APIS) == sorted(APIS)
 
 
-def test_apis_between_brokers_are_those_removed_in_kafka_4() -> None:
-    assert [key for key, api in APIS.items() if api.is_between_brokers] == [4, 5, 6, 7, 56]
+def test_apis_between_brokers_are_those_that_kafka_39_sends_itself() -> None:
+    assert [key for key, api in APIS.items() if api.is_between_brokers] == [4, 5, 6, 7, 56, 67]
 
 
 def test_named_apis_are_those_of_their_names() -> None:
@@ -58,7 +58,10 @@ def is_request(module: str, name: str) -> bool:
 
 
 def test_served_apis_are_those_routed_by_the_broker() -> None:
-    assert {key for key, api in APIS.items() if ApiUse.SERVED in api.use} == set(ROUTES)
+    served = {key: api for key, api in APIS.items() if ApiUse.SERVED in api.use}
+
+    assert set(served) == set(CLUSTER_ROUTES)
+    assert {key for key, api in served.items() if not api.is_between_brokers} == set(ROUTES)
 
 
 def test_client_apis_are_those_sent_by_our_clients() -> None:
@@ -70,7 +73,7 @@ def test_client_apis_are_those_sent_by_our_clients() -> None:
 def test_reserved_apis_have_no_other_use() -> None:
     reserved = [api for api in APIS.values() if api.use is ApiUse.RESERVED]
 
-    assert len(reserved) == len(APIS) - len(ROUTES)
+    assert len(reserved) == len(APIS) - len(CLUSTER_ROUTES)
 
 
 def test_module_is_the_name_in_lower_case_with_underscores() -> None:

@@ -9,7 +9,7 @@ alone.
 import re
 from typing import Final
 
-from cordwood.broker.dispatch import ROUTES
+from cordwood.broker.dispatch import routes_of
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import InvalidRequestError, UnsupportedVersionError
@@ -41,7 +41,7 @@ async def api_versions(
     features = broker.features
     return ApiVersionsResponse(
         error_code=0,
-        api_keys=[_version_range(key) for key in sorted(ROUTES)],
+        api_keys=[_version_range(key) for key in sorted(routes_of(broker))],
         supported_features=[
             SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)
             for name, levels in features.supported.items()

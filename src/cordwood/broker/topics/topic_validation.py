@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from cordwood.broker.config.config_resources import ConfigResource
 from cordwood.broker.metadata.metadata_image import ClusterImage, TopicImage
 from cordwood.broker.metadata.replica_placer import PlacementSpec, Replicas, spread
 from cordwood.core.errors import (
@@ -71,6 +72,13 @@ def missing_topic(name: str) -> InvalidTopicError | UnknownTopicOrPartitionError
     except InvalidTopicError as error:
         return error.with_traceback(None)  # its frames refer to the list of the results
     return UnknownTopicOrPartitionError()
+
+
+def ensure_topic_exists(resource: ConfigResource, image: ClusterImage) -> None:
+    """Raise if a resource is a topic that does not exist or has an invalid name."""
+    if resource.is_topic and resource.name not in image.topics:
+        check_name(resource.name)
+        raise UnknownTopicOrPartitionError(f"The topic '{resource.name}' does not exist.")
 
 
 class ExistingTopicNames:
@@ -165,8 +173,27 @@ def plan_more_partitions(
             f" {len(assignments)} assignment(s) were specified."
         )
     for replicas in assignments:
-        _check_replicas(replicas, image, expected=topic.replication_factor)
+        check_replicas(replicas, image, expected=topic.replication_factor)
     return [*assignments]
+
+
+def check_replicas(replicas: Replicas, image: ClusterImage, *, expected: int) -> None:
+    """Raise unless the replicas are `expected` different brokers of the image."""
+    words = "The manual partition assignment includes"
+    if not replicas:
+        raise InvalidReplicaAssignmentError(f"{words} an empty replica list.")
+    for broker in sorted(replicas):
+        if broker not in image.brokers:
+            raise InvalidReplicaAssignmentError(
+                f"{words} broker {broker}, but no such broker is registered."
+            )
+        if replicas.count(broker) > 1:
+            raise InvalidReplicaAssignmentError(f"{words} the broker {broker} more than once.")
+    if len(replicas) != expected:
+        raise InvalidReplicaAssignmentError(
+            f"{words} a partition with {len(replicas)} replica(s), but this is not consistent"
+            f" with previous partitions, which have {expected} replica(s)."
+        )
 
 
 def _problem_of(name: str) -> str:
@@ -211,29 +238,10 @@ def _assigned_by_client(new: NewTopic, image: ClusterImage) -> list[Replicas]:
             raise InvalidReplicaAssignmentError(
                 f"Found multiple manual partition assignments for partition {index}"
             )
-        _check_replicas(replicas, image, expected=len(new.assignments[0][1]))
+        check_replicas(replicas, image, expected=len(new.assignments[0][1]))
         assigned[index] = replicas
     if set(assigned) != set(range(len(assigned))):
         raise InvalidReplicaAssignmentError(
             "partitions should be a consecutive 0-based integer sequence"
         )
     return [assigned[index] for index in range(len(assigned))]
-
-
-def _check_replicas(replicas: Replicas, image: ClusterImage, *, expected: int) -> None:
-    """Raise unless the replicas are `expected` different brokers of the image."""
-    words = "The manual partition assignment includes"
-    if not replicas:
-        raise InvalidReplicaAssignmentError(f"{words} an empty replica list.")
-    for broker in sorted(replicas):
-        if broker not in image.brokers:
-            raise InvalidReplicaAssignmentError(
-                f"{words} broker {broker}, but no such broker is registered."
-            )
-        if replicas.count(broker) > 1:
-            raise InvalidReplicaAssignmentError(f"{words} the broker {broker} more than once.")
-    if len(replicas) != expected:
-        raise InvalidReplicaAssignmentError(
-            f"{words} a partition with {len(replicas)} replica(s), but this is not consistent"
-            f" with previous partitions, which have {expected} replica(s)."
-        )

@@ -1,0 +1,205 @@
+"""Tests of the handlers of requests that the controller answers."""
+
+from typing import TypeVar
+
+import pytest
+
+from cordwood.broker.dispatch import CLUSTER_ROUTES, ROUTES, routes_of
+from cordwood.broker.handlers import controller as handlers
+from cordwood.broker.handlers.controller import (
+    allocate_producer_ids,
+    alter_partition_reassignments,
+    elect_leaders,
+    error_response,
+    list_partition_reassignments,
+)
+from cordwood.core.errors import (
+    BrokerNotAvailableError,
+    ElectionNotNeededError,
+    InvalidRequestError,
+    NotControllerError,
+    PreferredLeaderNotAvailableError,
+    StaleControllerEpochError,
+)
+from cordwood.protocol.apis import api_of
+from cordwood.protocol.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from cordwood.protocol.messages.alter_partition import AlterPartitionRequest
+from cordwood.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from cordwood.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from cordwood.protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    TopicPartitions,
+)
+from cordwood.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+)
+from cordwood.protocol.schema import Request, Response, default_struct
+from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.broker.image_samples import topic
+
+ELECT = ElectLeadersRequest(
+    topic_partitions=[TopicPartitions(topic="orders", partitions=[0, 1])], election_type=0
+)
+REASSIGN = AlterPartitionReassignmentsRequest(
+    topics=[
+        ReassignableTopic(
+            name="orders",
+            partitions=[
+                ReassignablePartition(partition_index=0, replicas=[1]),
+                ReassignablePartition(partition_index=1, replicas=[2]),
+            ],
+        )
+    ]
+)
+LIST = ListPartitionReassignmentsRequest(topics=None)
+ALTER = AlterPartitionRequest(broker_id=2, broker_epoch=5, topics=[])
+SHUT_DOWN = ControlledShutdownRequest(broker_id=2, broker_epoch=5)
+ALLOCATE = AllocateProducerIdsRequest(broker_id=2, broker_epoch=5)
+SUBMITTED = {
+    "elect_leaders": ELECT,
+    "alter_partition_reassignments": REASSIGN,
+    "list_partition_reassignments": LIST,
+    "alter_partition": ALTER,
+    "controlled_shutdown": SHUT_DOWN,
+}
+R = TypeVar("R", bound=Response)
+
+
+class Controller:
+    """A controller that keeps the requests."""
+
+    def __init__(self) -> None:
+        self.submitted = list[tuple[Request, type[Response], int]]()
+
+    async def submit(self, request: Request, kind: type[R], *, version: int) -> R:
+        self.submitted.append((request, kind, version))
+        return default_struct(kind)
+
+    async def allocate_producer_ids(self, broker_id: int, *, broker_epoch: int) -> range:
+        assert (broker_id, broker_epoch) == (2, 5)
+        return range(7000, 8000)
+
+
+def harness() -> BrokerHarness:
+    """Return an embedded broker with a topic, whose second partition has no leader."""
+    made, orders = BrokerHarness(), topic("orders", 2)
+    orders = orders.without_leaders([*orders.names()][1:])
+    made.metadata.publish(made.metadata.image.with_topic(orders))
+    return made
+
+
+@pytest.mark.parametrize("name", SUBMITTED)
+def test_controller_of_a_cluster_answers(name: str) -> None:
+    place, controller, request = harness(), Controller(), SUBMITTED[name]
+    place.broker.controller = controller
+
+    response = run(getattr(handlers, name)(place.broker, place.context(3), request))
+
+    assert controller.submitted == [(request, type(response), 3)]
+    assert type(response) is api_of(type(request).__schema__.api_key or 0).response()
+
+
+def test_controller_of_a_cluster_allocates_producer_ids() -> None:
+    place = harness()
+    place.broker.controller = Controller()
+
+    response = run(allocate_producer_ids(place.broker, place.context(0), ALLOCATE))
+
+    assert response == AllocateProducerIdsResponse(
+        error_code=0, producer_id_start=7000, producer_id_len=1000
+    )
+
+
+def test_apis_between_brokers_are_routed_in_a_cluster_alone() -> None:
+    place = harness()
+
+    assert routes_of(place.broker) is ROUTES
+    place.broker.controller = Controller()
+    assert routes_of(place.broker) is CLUSTER_ROUTES
+    assert {*CLUSTER_ROUTES} - {*ROUTES} >= {7, 56, 67}
+
+
+# -- an embedded broker
+
+
+def elected(request: ElectLeadersRequest) -> list[tuple[str, int, int]]:
+    place = harness()
+    response = run(elect_leaders(place.broker, place.context(2), request))
+    assert response.error_code == 0
+    return [
+        (each.topic, result.partition_id, result.error_code)
+        for each in response.replica_election_results
+        for result in each.partition_result
+    ]
+
+
+def test_embedded_broker_elects_no_leader() -> None:
+    assert elected(ELECT) == [
+        ("orders", 0, ElectionNotNeededError.code),
+        ("orders", 1, PreferredLeaderNotAvailableError.code),
+    ]
+
+
+def test_partitions_that_have_their_leader_are_left_out_of_an_election_of_all() -> None:
+    assert elected(ElectLeadersRequest(topic_partitions=None, election_type=0)) == [
+        ("orders", 1, PreferredLeaderNotAvailableError.code)
+    ]
+
+
+def test_unknown_election_type_is_rejected() -> None:
+    with pytest.raises(InvalidRequestError):
+        elected(ElectLeadersRequest(topic_partitions=None, election_type=9))
+
+
+def test_embedded_broker_has_no_reassignment() -> None:
+    place = harness()
+
+    response = run(alter_partition_reassignments(place.broker, place.context(1), REASSIGN))
+    listed = run(list_partition_reassignments(place.broker, place.context(0), LIST))
+
+    (orders,) = response.responses
+    assert [each.error_code for each in orders.partitions] == [0, 39]
+    assert (listed.error_code, listed.topics) == (0, [])
+
+
+# -- errors
+
+
+def test_error_of_an_election_is_that_of_each_partition() -> None:
+    response = error_response(ELECT, NotControllerError(), version=2)
+
+    assert isinstance(response, ElectLeadersResponse)
+    assert response.error_code == NotControllerError.code
+    (orders,) = response.replica_election_results
+    assert [each.error_code for each in orders.partition_result] == [41, 41]
+
+
+def test_first_version_of_an_election_has_no_error_of_the_request() -> None:
+    response = error_response(ELECT, NotControllerError(), version=0)
+
+    assert isinstance(response, ElectLeadersResponse)
+    assert response.error_code == 0
+
+
+@pytest.mark.parametrize("request_", (REASSIGN, LIST, ALTER, ALLOCATE), ids=type)
+def test_error_is_that_of_the_request(request_: Request) -> None:
+    response = error_response(request_, NotControllerError(), version=0)
+
+    assert getattr(response, "error_code", None) == NotControllerError.code
+
+
+def test_controlled_shutdown_elsewhere_gets_the_error_of_kafka() -> None:
+    codes = [
+        getattr(error_response(SHUT_DOWN, error, version=3), "error_code", None)
+        for error in (NotControllerError(), BrokerNotAvailableError())
+    ]
+
+    assert codes == [StaleControllerEpochError.code, BrokerNotAvailableError.code]
