@@ -2,8 +2,8 @@
 
 A damaged batch of another size than a marker's contradicts an index that has an abort there. A
 damaged marker does so if it is a commit where the index has an abort, or an abort with data before
-it that the index has not. Its producer id may be damaged: one that no other batch of the log has
-may be that of any producer.
+it that the index has not. So does a marker of the same producer inside of a transaction. Its
+producer id may be damaged: one that no other batch of the log has may be that of any producer.
 """
 
 from bisect import bisect_left, bisect_right
@@ -71,6 +71,16 @@ class LostMarkers:
         return any(
             each.may_be_of(producer_id, producers) and each.is_commit_of(producer_id, producers)
             for each in self._at(offset)
+        )
+
+    def has_earlier_end(self, entry: AbortedTxn) -> bool:
+        """Return whether a damaged marker of the producer ends the transaction before its entry."""
+        start = bisect_left(self._markers, entry.first_offset, key=_FIRST)
+        return any(
+            each.marker.producer_id == entry.producer_id and each.last < entry.last_offset
+            for each in takewhile(
+                lambda each: each.first < entry.last_offset, self._markers[start:]
+            )
         )
 
     def has_other_abort(

@@ -1,7 +1,8 @@
 """Facts about transactions in the files next to a damaged log.
 
     .txnindex   each aborted transaction: producer, first offset, offset of its marker
-    .snapshot   at its offset, the first offset of each producer's open transaction
+    .snapshot   at its offset, the first offset of each producer's open transaction, and the offsets
+                of each producer's last batch of data
 
 A snapshot has a checksum. An index has none, so it counts only if neither the log, nor a damaged
 marker, nor a snapshot contradicts it. It may have lost entries at its end:
@@ -20,6 +21,7 @@ from cordwood.core.ports import FileKind, Files
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.storage.producers.producer_snapshot import decode_snapshot
+from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
 from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.transaction_index import (
     ABORTED_TXN_SIZE,
@@ -108,24 +110,26 @@ def read_evidence(
     known = [each for each in listed if each is not None and not each.suffix]
     indexes = _read_indexes(files, source, known, notes=notes)
     start = _first_needed(indexes.values(), lost)
-    snapshots = {
-        int(each.base_offset): opened
-        for each in known
-        if each.extension == names.SNAPSHOT
-        and start is not None
-        and each.base_offset > start
-        and (opened := _open_transactions(files, source, each, set(events))) is not None
-    }
-    in_order = sorted(snapshots.items())
-    compared: list[ComparedIndex] = []
     entries = [entry for index in indexes.values() for entry in index.entries]
     gone = [entry for entry in entries if lost.has(entry.last_offset)]
+    offsets = sorted(entry.last_offset for entry in gone)
+    snapshots: dict[int, dict[int, int]] = {}
+    data: set[int] = set()
+    for each in known:
+        if each.extension == names.SNAPSHOT and start is not None and each.base_offset > start:
+            states = _states_in(files, source, each)
+            if states is not None:
+                snapshots[int(each.base_offset)] = _open_transactions(states, set(events))
+                data.update(_data_at(states, offsets))
+    in_order = sorted(snapshots.items())
+    compared: list[ComparedIndex] = []
     left = [entry for entry in entries if not lost.has(entry.last_offset)] if gone else []
     beside = spans_beside_log(left, snapshots)
     stable = highest_stable(gone, [*spans_in_log(events, lost), *beside]) if gone else {}
     for path, index in indexes.items():
         try:
             for entry in index.entries:
+                _check_data(entry, data)
                 _check_stable(entry, stable)
                 _check_snapshots(entry, in_order, producers=events)
             compared.append(_compared(index, events, lost))
@@ -226,6 +230,14 @@ def _check_lost_marker(entry: AbortedTxn, events: ProducerEvents, lost: LostRang
         raise ValueError(f"the damaged batch at offset {entry.last_offset} is not a marker")
     if lost.markers.has_commit(entry, events):
         raise ValueError(f"the damaged marker at offset {entry.last_offset} is that of a commit")
+    if lost.markers.has_earlier_end(entry):
+        raise ValueError(f"a damaged marker has ended it before offset {entry.last_offset}")
+
+
+def _check_data(entry: AbortedTxn, data: Collection[int]) -> None:
+    """Compare an entry with the offsets of data; ValueError if its marker is at one of them."""
+    if entry.last_offset in data:
+        raise ValueError(f"by a snapshot, offset {entry.last_offset} is not a marker")
 
 
 def _check_stable(entry: AbortedTxn, stable: Mapping[int, int]) -> None:
@@ -276,17 +288,31 @@ def _is_open_before(entry: AbortedTxn, events: ProducerEvents, lost: LostRanges)
     return is_merged or not lost.may_lack_between(before[-1].last + 1, entry.first_offset)
 
 
-def _open_transactions(
-    files: Files, source: str, name: names.SegmentName, producers: Collection[int]
-) -> dict[int, int] | None:
-    """Return the first offset of each open transaction in a snapshot; None if it is damaged."""
+def _states_in(
+    files: Files, source: str, name: names.SegmentName
+) -> list[ProducerStateEntry] | None:
+    """Return the producers in a snapshot; None if it is damaged."""
     path = f"{source}/{names.segment_name(name.base_offset, names.SNAPSHOT)}"
     try:
-        states = decode_snapshot(read_whole(files, path), path=path)
+        return decode_snapshot(read_whole(files, path), path=path)
     except (DamagedFileError, BytesError):
         return None
+
+
+def _open_transactions(
+    states: Iterable[ProducerStateEntry], producers: Collection[int]
+) -> dict[int, int]:
+    """Return the first offset of each open transaction of some producers."""
     return {
         each.producer_id: each.transaction_first_offset
         for each in states
         if each.has_transaction and each.producer_id in producers
     }
+
+
+def _data_at(states: Iterable[ProducerStateEntry], offsets: Sequence[int]) -> Iterator[int]:
+    """Yield those of some offsets, which ascend, that are in the last batch of a producer."""
+    batches = (each.batches[-1] for each in states if each.batches)
+    for each in batches if offsets else ():
+        start = bisect_left(offsets, each.first_offset)
+        yield from offsets[start : bisect_right(offsets, each.last_offset)]

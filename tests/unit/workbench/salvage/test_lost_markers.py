@@ -36,6 +36,19 @@ def test_commit_of_another_producer_or_place_contradicts_no_entry() -> None:
     assert not lost(7, is_commit=True, last=2).has_commit(ENTRY, PRODUCERS)
 
 
+@pytest.mark.parametrize(
+    ("producer_id", "first", "last", "has"),
+    ((7, 1, 2, True), (8, 1, 2, False), (None, 1, 2, False), (7, 0, 3, False), (7, 4, 4, False)),
+)
+def test_marker_inside_of_a_transaction_of_its_producer_ends_that_earlier(
+    producer_id: int | None, first: int, last: int, has: object
+) -> None:
+    markers = lost(producer_id, is_commit=None, first=first, last=last)
+
+    assert markers.has_earlier_end(ENTRY._replace(first_offset=0)) is has
+    assert not markers.has_earlier_end(ENTRY._replace(first_offset=2))
+
+
 def test_marker_before_a_shorter_one_is_compared_too() -> None:
     wide = LostMarker(DamagedMarker(7, None, is_commit=True), 2, 9)
     short = LostMarker(DamagedMarker(8, 3, is_commit=True), 3, 3)

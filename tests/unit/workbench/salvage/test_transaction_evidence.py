@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.storage.producers.producer_snapshot import encode_snapshot
-from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
+from cordwood.storage.producers.producer_state_entry import BatchMetadata, ProducerStateEntry
 from cordwood.workbench.salvage.batch_run import TransactionEvent
 from cordwood.workbench.salvage.damaged_markers import DamagedMarker, find_markers
 from cordwood.workbench.salvage.lost_markers import LostMarker, LostMarkers
@@ -202,6 +202,40 @@ def test_snapshot_before_the_loss_contradicts_an_entry_too() -> None:
     )
 
     assert found.aborted_with(7, 1) is None
+
+
+@pytest.mark.parametrize(("delta", "is_proof"), ((0, True), (1, False)))
+def test_snapshot_with_data_at_the_offset_of_a_marker_contradicts_its_entry(
+    delta: int, *, is_proof: bool
+) -> None:
+    """The last batch of producer 8 ends at offset 4; the entry has an abort at offset 3."""
+    state = ProducerStateEntry(8, 0, (BatchMetadata(5, 4, delta, 1000),), -1, 1000)
+    contents = {
+        f"{ZERO}.log": batch(0),
+        f"{ZERO}.txnindex": entries((7, 0, 3)),
+        f"{9:020}.snapshot": encode_snapshot([state]),
+    }
+    lost = LostRanges([LostRange(2, 4)])
+
+    found = read_evidence(
+        directory(contents), SOURCE, events=ProducerEvents([DATA]), lost=lost, notes=[]
+    )
+
+    assert (found.aborted_with(7, 0) is not None) is is_proof
+
+
+def test_damaged_marker_inside_of_a_transaction_contradicts_its_entry() -> None:
+    (left,) = find_markers(harmed(marker(2), 71, 73))
+    lost = LostRanges([LostRange(2, 4)], markers=lost_marker(left))
+    contents = {f"{ZERO}.log": batch(0), f"{ZERO}.txnindex": entries((7, 0, 3))}
+    notes: list[str] = []
+
+    found = read_evidence(
+        directory(contents), SOURCE, events=ProducerEvents([DATA]), lost=lost, notes=notes
+    )
+
+    assert found.aborted_with(7, 0) is None
+    assert "has ended it before offset 3" in notes[0]
 
 
 def test_snapshot_has_the_open_transactions() -> None:
