@@ -215,16 +215,15 @@ def _doubt_behind_gap(
 def _known_end(
     befores: Sequence[SalvagedBatch], damage: DamagedRange, bounds: FileBounds
 ) -> int | None:
-    """Return the offset behind a damaged v2 batch whose header joins the batch before it.
+    """Return the highest offset behind a damaged v2 batch whose header joins the batch before it.
 
-    The header has as many records as offsets, so that damage of one of both fields would show.
+    A batch has as many offsets as records, or more. One of both fields may be damaged.
     """
     header = damage.header
     start = befores[-1].next_offset if befores else bounds.base
     if header is None or header.magic != MAGIC or header.base_offset != start:
         return None
-    is_dense = header.record_count == header.next_offset - header.base_offset
-    return header.next_offset if is_dense else None
+    return max(header.next_offset, header.base_offset + header.record_count)
 
 
 def _are_consecutive(batches: Sequence[SalvagedBatch]) -> bool:
@@ -269,34 +268,48 @@ def _confirm(
     is_behind = (first.offset or -1) in starts
     start += first.next_offset not in after and not is_behind
     is_inside = damage.header is None or damage.header.end > first.header.position
-    if is_inside or not is_behind:
+    old = _last_old(found, damages)
+    if start > old and (is_inside or not is_behind):
         start = _end_of_value(found, start)
     return [
         each._replace(trust=Trust.CONFIRMED)
-        if index >= start and each.trust is Trust.FOUND
+        if index >= start
+        and each.trust is Trust.FOUND
+        and (index > old or each.header.magic < MAGIC)
         else each
         for index, each in enumerate(found)
     ]
+
+
+def _last_old(found: Sequence[SalvagedBatch], damages: Sequence[tuple[int, DamagedRange]]) -> int:
+    """Return the index of the last old message, or that behind a damaged one; -1 without any.
+
+    A log has no old messages behind its first v2 batch. So a v2 batch that a search has found
+    before one is in the value of a message.
+    """
+    olds = (at for at, each in enumerate(found) if each.header.magic < MAGIC)
+    damaged = (
+        index - 1
+        for index, each in damages
+        if each.header is not None and each.header.magic < MAGIC and not each.was_searched
+    )
+    return max([-1, *olds, *damaged])
 
 
 def _end_of_value(found: Sequence[SalvagedBatch], start: int) -> int:
     """Return the index behind the batches that may be the end of an old message's value.
 
     The value ends where the message does. So such batches lead to those of the log, and their
-    offsets may join them. A log has no old messages behind its first v2 batch, and a v2 batch does
-    not end with a value. Where offsets go back, the batches before that are not those of the log.
+    offsets may join them. A v2 batch does not end with a value. Where offsets go back, the batches
+    before that are not those of the log.
     """
-    olds = (at for at in range(start, len(found)) if found[at].header.magic < MAGIC)
-    old = next(olds, start)
-    if old == start and 0 < start < len(found):
-        is_next = found[start - 1].header.magic < MAGIC <= found[start].header.magic
-        backs = (
-            at
-            for at in range(start + 1, len(found))
-            if found[at].offset < found[at - 1].next_offset
-        )
-        return max([start + 1, *backs]) if is_next else start
-    return old
+    if not 0 < start < len(found):
+        return start
+    is_next = found[start - 1].header.magic < MAGIC <= found[start].header.magic
+    backs = (
+        at for at in range(start + 1, len(found)) if found[at].offset < found[at - 1].next_offset
+    )
+    return max([start + 1, *backs]) if is_next else start
 
 
 def _starts_behind(

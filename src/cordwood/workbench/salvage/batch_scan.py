@@ -10,8 +10,9 @@ one damaged batch, which is repaired if its checksum allows:
 
 An unrepairable range is a `DamagedRange`. For an uncompressed v2 batch it contains the records that
 can still be parsed. A record may contain bytes that look like a batch. So a batch behind damage is
-accepted only if its offsets are not below those of the last two batches to which sizes lead. A
-range whose end was found by a search is marked: the sizes of the file do not lead to its end.
+accepted only if its offsets are not below those of the last two batches to which sizes lead. These
+are before any damage whose header the next batch does not continue. A range whose end was found by
+a search is marked: the sizes of the file do not lead to its end.
 
 A search computes checksums of at most `SEARCH_FACTOR` times the bytes that it has passed, and of
 `SEARCH_BYTES` more. A candidate that would exceed that is skipped, and the reason names it.
@@ -130,18 +131,21 @@ def scan_file(window: FileWindow, checker: BatchChecker | None = None) -> Iterat
     """
     position = 0
     floors = (0, 0)
-    is_led = True
+    is_led, after = True, None
     readable = None if checker is None else ReadableBatches(window, checker)
     while position < window.end:
         piece = _piece_at(window, position, floors[0], readable)
         yield piece
         if isinstance(piece, WholeBatch):
             position += piece.header.size
-            # A batch that a search has found may be a value, with any offsets.
+            # A batch behind damage may be a value, with any offsets.
+            is_led = is_led and after in {None, piece.header.base_offset}
             floors = _floors(floors, piece.header) if is_led else floors
+            after = None
         else:
             position = piece.end
             is_led = is_led and not piece.was_searched
+            after = -1 if piece.header is None else piece.header.next_offset
 
 
 def _floors(floors: tuple[int, int], header: BatchHeader) -> tuple[int, int]:

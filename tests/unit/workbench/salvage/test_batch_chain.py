@@ -406,6 +406,30 @@ def test_batches_behind_a_gap_are_certain_if_they_lead_to_the_next_file() -> Non
     assert [each.trust for each in chain.batches] == [Trust.LED, *[Trust.CONFIRMED] * 2]
 
 
+def test_batch_to_which_a_size_leads_far_behind_the_header_of_damage_is_doubtful() -> None:
+    """One of both counts of offsets in the damaged header is wrong."""
+    damaged = harmed(batch(4, count=1, codec=Codec.GZIP), 70, 80, 60, mask=0x0A)
+    data = batch(0) + damaged + batch(99, count=2) + batch(101) + bytes(70) + batch(16)
+
+    chain = chained(data, FileBounds(0, 20))
+
+    assert [each.offset for each in chain.batches if not each.is_doubtful] == [0, 16]
+
+
+@pytest.mark.parametrize("is_whole", (True, False))
+def test_batches_in_an_old_message_are_doubtful_although_they_join_both_sides(
+    *, is_whole: bool
+) -> None:
+    """The message behind it may be damaged too."""
+    without_size = harmed(old_message(1, batch(1, 1) + batch(2, 1)), *range(7, 16))
+    damaged = harmed(old_message(0), 12, 30) + without_size
+    behind = old_message(3) if is_whole else harmed(old_message(3, b"v" * 60), 40, 50, 60)
+
+    chain = chained(damaged + behind, FileBounds(0, 3 + is_whole))
+
+    assert [each.trust for each in chain.batches[:2]] == [Trust.FOUND] * 2
+
+
 @pytest.mark.parametrize(
     ("behind", "trusted"),
     ((old_message(2) + batch(3, 7), [0, 2, 3]), (batch(2) + batch(6), [0, 2, 6])),
