@@ -36,6 +36,7 @@ from cordwood.workbench.salvage.salvaged_batch import (
     wrapper_offsets,
 )
 
+TORN: Final = "the file ends before an offset of its index"
 OUT_OF_ORDER: Final = "the offset of the batch is out of order"
 
 
@@ -80,6 +81,7 @@ def build_chain(
     kept, misfits = _split(row, right)
     strays = _strays(found, kept, bounds)
     damages += _lost_places(found, kept, strays)
+    damages += _lost_tail(row, kept, window.end)
     damages.sort(key=lambda each: each[1].position)
     places = list(_places_of(row, kept, damages))
     # Strays that are alone have each other's epochs; the others have those of the file.
@@ -369,6 +371,16 @@ def _strays(
         index for index in kept if not bounds.has(found[index]) and not found[index].is_doubtful
     ]
     return () if are_joined([found[index] for index in strays]) else set(strays)
+
+
+def _lost_tail(
+    row: FileBatches, kept: Sequence[int], position: int
+) -> Iterator[tuple[int, DamagedRange]]:
+    """Yield the end of a file whose indexes have offsets behind its last batch."""
+    last = len(row.found) - 1
+    is_last = last + 1 not in row.damages and kept and kept[-1] == last
+    if is_last and row.bounds.has_lost_tail(row.found[last].next_offset):
+        yield last + 1, DamagedRange(position, position, TORN)
 
 
 def _lost_places(

@@ -3,8 +3,8 @@
     .timeindex   i64 timestamp, i32 relative offset: of the batch with that latest timestamp
     .index       i32 relative offset, i32 position: of the batch at that position
 
-A cleaner leaves gaps, so a wrong base offset may fit between its neighbours. Then the right one is
-in a gap next to the batch. If an index has an offset for the batch there, one of both is wrong.
+Brokers before 4.1 write one entry for several batches: the last offset, and the first position. So
+a batch may begin behind the position of its entry, and never before it: then bytes are missing.
 """
 
 from bisect import bisect_left
@@ -18,6 +18,7 @@ from cordwood.core.types import Offset
 from cordwood.records.batch_header import BatchHeader
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import read_whole
+from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
 
 _TIME_ENTRY: Final = Struct(">qi")
 _POSITION_ENTRY: Final = Struct(">ii")
@@ -38,6 +39,33 @@ class IndexedOffsets(NamedTuple):
             _has_time(self.times, header.max_timestamp, start, limit)
             or _has_position(self.positions, header.position, start, limit)
         )
+
+    @property
+    def end(self) -> int:
+        """The offset behind the last one that an index has; the base offset without any."""
+        lasts = (
+            entry.unpack_from(data, len(data) - entry.size)[place]
+            for data, entry, place in (
+                (self.times, _TIME_ENTRY, 1),
+                (self.positions, _POSITION_ENTRY, 0),
+            )
+            if data
+        )
+        return self.base + max(lasts, default=-1) + 1
+
+    def missing_bytes(self, batch: SalvagedBatch) -> int:
+        """Return how many bytes are missing before a batch by its entry; 0 without one."""
+        data = self.positions
+        at = bisect_left(
+            range(len(data) // _POSITION_ENTRY.size),
+            batch.offset - self.base,
+            key=lambda at: _POSITION_ENTRY.unpack_from(data, at * _POSITION_ENTRY.size)[0],
+        )
+        if at * _POSITION_ENTRY.size == len(data):
+            return 0
+        offset, position = _POSITION_ENTRY.unpack_from(data, at * _POSITION_ENTRY.size)
+        is_own = offset + self.base <= batch.last_offset
+        return max(0, position - batch.header.position) if is_own else 0
 
 
 def indexed_offsets(files: Files, source: str, *, base: int) -> IndexedOffsets:

@@ -9,17 +9,21 @@ cases, unless the batch joins a neighbour:
     repair    more than a bit of its size or its magic was repaired, which are next to the base
               offset; if bytes are missing there, it is that of another batch, so it has to join
               both neighbours
-    index     an index of the segment has another offset for it, in a gap next to it; a joint with a
-              neighbour does not help
+    witness   a file next to the segment has another offset for it, in the room around it; a joint
+              with a neighbour helps only against an index, if the gap has damage
+    cut       it is before a gap without damage, and an index shows that bytes are missing there:
+              its base offset may be that of a batch that is gone; a joint does not help
 """
 
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 from typing import TypeGuard
 
 from cordwood.records.batch_header import BatchHeader
 from cordwood.workbench.salvage.batch_offsets import FileBatches, cleaned_places, is_dense
 from cordwood.workbench.salvage.batch_scan import HEADER_REPAIRS
 from cordwood.workbench.salvage.file_bounds import FileBounds
+from cordwood.workbench.salvage.offset_witnesses import FreeOffsets
 from cordwood.workbench.salvage.salvaged_batch import Trust
 
 
@@ -31,7 +35,8 @@ def doubt_offsets(batches: FileBatches, right: Collection[int]) -> None:
         *_unjoined(batches, right),
         *_contradicted(batches, right),
         *_resized(batches, right),
-        *_indexed(batches, right),
+        *_witnessed(batches, right),
+        *_cut(batches, right),
     }:
         batch = batches.found[at]
         if batch.trust >= Trust.CONFIRMED and batches.bounds.has(batch):
@@ -74,12 +79,33 @@ def _resized(batches: FileBatches, right: Collection[int]) -> Iterator[int]:
             yield at
 
 
-def _indexed(batches: FileBatches, right: Collection[int]) -> Iterator[int]:
-    order, indexed = sorted(right), batches.bounds.indexed
-    for at in order:
-        batch = batches.found[at]
+def _witnessed(batches: FileBatches, right: Collection[int]) -> Iterator[int]:
+    order, witnesses = sorted(right), batches.bounds.witnesses
+    for place, at in enumerate(order):
         first, end = batches.room(order, at, stop=at + 1)
-        if indexed.has_between(batch.header, first, end=batch.offset) or indexed.has_between(
-            batch.header, batch.next_offset, end=end
-        ):
+        before = order[place - 1] if place else -1
+        after = order[place + 1] if place + 1 < len(order) else len(batches.found)
+        is_free = not batches.is_joined(at, right)
+        is_certain_before = is_free or _are_adjacent(batches, before, at)
+        is_certain_behind = is_free or _are_adjacent(batches, at, after)
+        room = FreeOffsets(first, end, is_certain_before, is_certain_behind)
+        if witnesses.contradict(batches.found[at], room):
             yield at
+
+
+def _cut(batches: FileBatches, right: Collection[int]) -> Iterator[int]:
+    found, indexed = batches.found, batches.bounds.witnesses.indexed
+    gaps: list[int] = []
+    missing = 0
+    for before, at in pairwise(sorted(right)):
+        if _are_adjacent(batches, before, at) and found[before].next_offset < found[at].offset:
+            gaps.append(before)
+        more = indexed.missing_bytes(found[at])
+        if more > missing:
+            yield from gaps
+            gaps, missing = [], more
+
+
+def _are_adjacent(batches: FileBatches, before: int, at: int) -> bool:
+    """Return whether neither damage nor another batch is between two batches."""
+    return at == before + 1 and at not in batches.damages

@@ -37,7 +37,6 @@ from cordwood.workbench.salvage.batch_scan import whole_batch
 from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
 from cordwood.workbench.salvage.file_runs import FileReader
-from cordwood.workbench.salvage.indexed_offsets import indexed_offsets
 from cordwood.workbench.salvage.lost_offsets import SalvageLosses, find_lost
 from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
 from cordwood.workbench.salvage.marker_bounds import gaps_with_markers
@@ -229,8 +228,8 @@ def _read_files(
         around = epochs if file.rank == 1 else (None, None)
         bounds = FileBounds(file.base, end, known.marks, around, known.cleaned_to)
         if file.rank == 1 and file.base is not None:
-            indexed = indexed_offsets(windows.files, source, base=file.base)
-            bounds = bounds._replace(indexed=indexed)
+            witnesses = known.witnesses(windows.files, source, base=file.base, end=end)
+            bounds = bounds._replace(witnesses=witnesses)
         runs = reader.read(path, bounds, start=swap.stop)
         if file.rank == 0 and runs.end and not runs.damages and file.base is not None:
             swap = range(file.base, runs.end)

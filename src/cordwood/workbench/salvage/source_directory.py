@@ -1,5 +1,6 @@
 """Directory to salvage: its log files by rank, and the facts in its checkpoints and snapshots."""
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 from cordwood.core.binary import INT64_MAX
@@ -19,6 +20,8 @@ from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import directory_of, read_whole
 from cordwood.storage.reader.path_resolution import partition_of
+from cordwood.workbench.salvage.indexed_offsets import indexed_offsets
+from cordwood.workbench.salvage.offset_witnesses import OffsetWitnesses, SnapshotFile
 
 
 class SourceFile(NamedTuple):
@@ -34,8 +37,8 @@ class SideFileFacts(NamedTuple):
 
     A cleaner has worked on the offsets below `cleaned_to`. The log has begun at `first_offset` or
     before: an index of a segment or a leader epoch shows it. `orphans` are the base offsets of
-    segments whose logs are gone or empty, and their indexes are not. `is_brokers`: a file has the
-    name of one that a broker writes.
+    segments whose logs are gone or empty, and their indexes are not. `snapshots` are the offsets of
+    snapshots, in order. `is_brokers`: a file has the name of one that a broker writes.
     """
 
     first_offset: int
@@ -47,6 +50,23 @@ class SideFileFacts(NamedTuple):
     orphans: tuple[int, ...]
     is_brokers: bool
     notes: tuple[str, ...]
+    snapshots: tuple[int, ...] = ()
+
+    def witnesses(
+        self, files: Files, source: str, *, base: int, end: int | None
+    ) -> OffsetWitnesses:
+        """Return the witnesses of a segment; without `end` it is the last one."""
+        offsets = self.snapshots
+        at = len(offsets) - 1 if end is None else bisect_left(offsets, end)
+        has_snapshot = 0 <= at < len(offsets) and offsets[at] > base
+        first = self.epochs.earliest
+        return OffsetWitnesses(
+            indexed_offsets(files, source, base=base),
+            epochs=self.epochs.entries,
+            # A log directory without checkpoints does not have the log start either.
+            has_first_epoch=bool(self.end and first and self.log_start < first.start_offset),
+            snapshot=SnapshotFile(files, source, offsets[at]) if has_snapshot else None,
+        )
 
 
 def source_files(files: Files, source: str) -> list[SourceFile]:
@@ -98,7 +118,7 @@ def side_file_facts(files: Files, source: str) -> SideFileFacts:
         notes.append(f"leader epochs are unknown: {error}")
     parsed = [names.parse_segment_name(name) for name in files.list(source, FileKind.FILE)]
     snapshots = {
-        each.base_offset
+        int(each.base_offset)
         for each in parsed
         if each is not None and each.extension == names.SNAPSHOT and not each.suffix
     }
@@ -117,6 +137,7 @@ def side_file_facts(files: Files, source: str) -> SideFileFacts:
         _orphans(files, source),
         bool(epochs.entries) or any(each is not None for each in parsed),
         tuple(notes),
+        tuple(sorted(snapshots)),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from cordwood.workbench.salvage.file_bounds import FileBounds, OffsetOrder
 from cordwood.workbench.salvage.indexed_offsets import IndexedOffsets, indexed_offsets
+from cordwood.workbench.salvage.offset_witnesses import OffsetWitnesses
 from cordwood.workbench.salvage.salvage import salvage
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from tests.unit.workbench.salvage_samples import (
@@ -52,8 +53,49 @@ def test_position_of_a_batch_has_an_offset_in_a_range() -> None:
     assert not indexed.has_between(header._replace(position=400), 0, end=None)
 
 
+@pytest.mark.parametrize(
+    ("indexed", "end"),
+    (
+        (IndexedOffsets(100), 100),
+        (IndexedOffsets(100, TIMES), 108),
+        (IndexedOffsets(100, TIMES, POSITIONS), 110),
+    ),
+)
+def test_indexes_have_an_end(indexed: IndexedOffsets, end: int) -> None:
+    assert indexed.end == end
+
+
+@pytest.mark.parametrize(
+    ("offset", "position", "missing"),
+    ((106, 480, 20), (109, 480, 20), (105, 480, 0), (110, 480, 0), (106, 500, 0), (106, 700, 0)),
+)
+def test_batch_before_the_position_of_its_entry_shows_missing_bytes(
+    offset: int, position: int, missing: int
+) -> None:
+    """Brokers before 4.1 write the position of the first batch of several."""
+    header = headed(batch(offset))._replace(position=position)
+    indexed = IndexedOffsets(100, positions=POSITIONS)
+
+    assert indexed.missing_bytes(SalvagedBatch("file", header, offset=offset)) == missing
+
+
+@pytest.mark.parametrize(("last", "lost"), ((3, []), (9, [(4, 10)]), (10, [])))
+def test_file_may_end_before_an_offset_of_its_index(last: int, lost: list[tuple[int, int]]) -> None:
+    """A cleaner has worked there, so only the index shows the end; offset 10 is the next file's."""
+    indexed = IndexedOffsets(0, struct.pack(">qi", 2000, last))
+    bounds = FileBounds(0, 10, cleaned_to=10, witnesses=OffsetWitnesses(indexed))
+    order = OffsetOrder(bounds)
+
+    chain = chain_of(batch(0), bounds=bounds)
+
+    assert [each[:2] for each in chain.damages] == lost
+    assert all(map(order.takes, chain.batches))
+    assert order.is_certain is not bool(lost)
+
+
 def test_gap_with_the_indexed_offset_of_a_batch_is_not_in_order() -> None:
-    bounds = FileBounds(100, 120, cleaned_to=120, indexed=IndexedOffsets(100, TIMES))
+    witnesses = OffsetWitnesses(IndexedOffsets(100, TIMES))
+    bounds = FileBounds(100, 120, cleaned_to=120, witnesses=witnesses)
     first, second = (
         SalvagedBatch("file", headed(batch(offset, 1)), offset=offset) for offset in (100, 109)
     )
@@ -61,13 +103,16 @@ def test_gap_with_the_indexed_offset_of_a_batch_is_not_in_order() -> None:
 
     assert order.takes(first)
     assert order.takes(second)
+    assert order.is_certain
     late = second._replace(header=second.header._replace(max_timestamp=1003))
-    assert not OffsetOrder(bounds).takes(late)
+    order = OffsetOrder(bounds)
+    assert order.takes(late)
+    assert not order.is_certain
 
 
 def test_batch_whose_indexed_offset_is_in_the_gap_next_to_it_is_doubtful() -> None:
-    indexed = IndexedOffsets(0, struct.pack(">qi", 1003, 7))
-    bounds = FileBounds(0, 20, cleaned_to=20, indexed=indexed)
+    witnesses = OffsetWitnesses(IndexedOffsets(0, struct.pack(">qi", 1003, 7)))
+    bounds = FileBounds(0, 20, cleaned_to=20, witnesses=witnesses)
 
     chain = chain_of(batch(0, 2) + batch(9), bounds=bounds)
 
