@@ -8,7 +8,8 @@ A batch proves its own contents, and not its place. The place is decided by the 
     chain    of the batches to which sizes lead, the longest ascending chain has the right offsets,
              with the most joints if several are as long
     limits   the base offset of the file and that of the next one; without a next file, an end named
-             elsewhere (`marks`): a producer snapshot or a checkpoint
+             elsewhere (`marks`): a producer snapshot or a checkpoint; a batch across the base
+             offset is outside of the chain
 
 Rules, in this order:
 
@@ -439,9 +440,13 @@ def _is_within(batch: SalvagedBatch, low: int, high: int) -> bool:
     return batch.offset > low and batch.last_offset < high
 
 
-def _is_possible(batch: SalvagedBatch) -> bool:
-    """Return whether the offsets are not negative, and there is one behind them."""
-    return 0 <= batch.offset <= batch.last_offset < INT64_MAX
+def _is_possible(batch: SalvagedBatch, base: int) -> bool:
+    """Return whether the offsets are not negative, and there is one behind them.
+
+    A batch that begins before the base offset of its file, and ends behind it, has a wrong one.
+    """
+    is_across = batch.offset < base <= batch.last_offset
+    return 0 <= batch.offset <= batch.last_offset < INT64_MAX and not is_across
 
 
 def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) -> Collection[int]:
@@ -451,8 +456,8 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     if all are beyond, or more than half that join each other. Those below the file's own base
     offset have to come first.
     """
-    spans = [batch.span if batch is not None and _is_possible(batch) else None for batch in found]
     low = bounds.base or 0
+    spans = [batch.span if batch and _is_possible(batch, low) else None for batch in found]
     high = bounds.limit
     within = [span if span and low <= span[1] < high else None for span in spans]
     has_old = any(each and each.header.magic != MAGIC for each in found)

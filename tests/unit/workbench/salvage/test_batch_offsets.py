@@ -3,6 +3,7 @@
 import pytest
 
 from cordwood.records.compression import Codec
+from cordwood.records.legacy_builder import LegacyBuilder
 from cordwood.workbench.salvage.batch_chain import BatchChain
 from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.salvaged_batch import Trust
@@ -154,3 +155,22 @@ def test_batch_that_leaves_no_room_for_the_next_one_is_moved_instead() -> None:
     found = placed(data, FileBounds(0, 24, cleaned_to=24))
 
     assert found == [(0, "LED"), (4, "MOVED"), (10, "LED"), (20, "LED")]
+
+
+def test_batch_across_the_base_offset_of_its_file_is_put_there() -> None:
+    """A cleaner has left gaps, so it does not fill the file."""
+    chain = chain_of(batch(6), bounds=FileBounds(8, 20, cleaned_to=20))
+
+    assert [(each.offset, each.trust) for each in chain.batches] == [(8, Trust.MOVED)]
+    assert [each[:2] for each in chain.damages] == [(8, 20)]
+
+
+def test_old_message_across_the_base_offset_of_its_file_is_left_out() -> None:
+    builder = LegacyBuilder(1, base_offset=6, codec=Codec.GZIP)
+    for _ in range(4):
+        builder.append(b"key", b"value", timestamp=5)
+
+    chain = chain_of(bytes(builder.build()) + batch(12), bounds=FileBounds(8, 16))
+
+    assert [each.offset for each in chain.batches] == [12]
+    assert [each[:2] for each in chain.damages] == [(8, 12)]
