@@ -83,7 +83,7 @@ class SalvagedRun(NamedTuple):
     @property
     def is_displaced(self) -> bool:
         """Return whether it is a whole batch that may have other offsets."""
-        return self.only is not None and self.only.trust in {Trust.MOVED, Trust.UNJOINED}
+        return self.only is not None and self.only.trust < Trust.REBUILT
 
 
 class SourceWindows:

@@ -143,10 +143,11 @@ def _losses_at_end(
     log: _EndOfLog, stretches: Sequence[DamagedOffsets], damages: "_DamageLookup"
 ) -> Iterator[ReportedOffsets]:
     """Yield the offsets behind the last batch that are lost, perhaps without an end."""
-    last = max([log.known, *(_claimed_end(each, log.expected) for each in stretches)])
+    claims = [each for each in stretches if _claimed_end(each, log.expected) > log.known]
+    last = max([log.known, *(_claimed_end(each, log.expected) for each in claims)])
     if last > log.expected:
         yield damages.gap(log.expected, last)
-        if log.is_known or last > log.known:
+        if not any(map(_is_longer, claims)) if claims else log.is_known:
             return
     end = max(log.expected, last)
     at_end = (each for each in stretches if each.end is None or each.end > end)
@@ -268,6 +269,12 @@ class _DamageLookup:
 
 def _is_before(stretch: DamagedOffsets, first: int) -> bool:
     return stretch.end is not None and stretch.end <= first
+
+
+def _is_longer(loss: DamagedOffsets) -> bool:
+    """Return whether a damaged range is longer than its batch, and may hide others behind that."""
+    header = loss.damage.header
+    return header is not None and header.end < loss.damage.end
 
 
 def _claimed_end(loss: DamagedOffsets, expected: int) -> int:

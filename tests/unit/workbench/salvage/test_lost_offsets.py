@@ -86,6 +86,17 @@ def test_marker_below_the_log_start_is_rebuilt_where_the_index_has_it() -> None:
     assert report.notes == ()
 
 
+def test_marker_that_a_search_has_found_may_stand_at_the_offset_of_a_record() -> None:
+    """Its base offset joins that of no neighbour, so it may be wrong."""
+    damaged = b"\7" * len(transactional(4, 4))
+    files = log_of(batch(0) + damaged + marker(6))
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.doubtful] == [(6, 6)]
+    assert lost(report) == [(4, 5), (6, 6)]
+
+
 def test_place_of_a_rebuilt_marker_is_lost_unless_it_is_certain() -> None:
     event = TransactionEvent(0, 1, 7, 0, 0, 0)
     missing = SalvageLosses([ReportedOffsets(2, 9, MISSING)], log_start=3)

@@ -2,6 +2,7 @@
 
 import json
 
+from cordwood.records.compression import Codec
 from cordwood.workbench.salvage.batch_run import runs_of
 from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.salvage_report import (
@@ -49,6 +50,17 @@ def test_offsets_between_which_damage_is_are_lost_by_it() -> None:
     data = batch(0) + b"\1" * 70 + batch(9) + b"\1" * 70 + batch(14)
 
     assert lost(data) == [(4, 8, "a truncated"), (13, 13, "a truncated")]
+
+
+def test_damage_behind_the_end_in_the_header_of_another_one_may_hide_more() -> None:
+    """No batch is left between both, so one range has them."""
+    unreadable = harmed(batch(4, codec=Codec.GZIP), 70, 80)
+
+    assert lost(batch(0) + unreadable) == [(4, 7, "the checksum")]
+    assert lost(batch(0) + unreadable + b"\7" * 70) == [
+        (4, 7, "the checksum"),
+        (8, None, "the checksum"),
+    ]
 
 
 def test_records_that_do_not_read_are_lost() -> None:
