@@ -10,21 +10,10 @@ The oracle knows each record, its transaction's state and where it must end up:
     open                a transaction stays open if it is open in the source, or is doubtful: it
                         holds up all readers of committed records, also if no record of it is left
 
-Three cases cannot be decided, and are accepted:
-
-`has_other_history`: no checksum covers the offset of an old message, and a cleaner leaves gaps of
-any size. The new offset may fit between the neighbours, while no index has the old one. Then the
-directory is, byte by byte, that of a log in which the message was written at the new offset. No
-reader can find out which of both logs it was.
-
-`has_ended`: all files are gone that a log without its last segments does not have.
-
-`has_aborted`: a commit marker is zeroed, and the index has a false entry for it. An abort would
-have the same entry, and leaves the same zeros.
+Where the bytes allow several logs, the salvage has to be right for one of them: `other_histories`.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import NamedTuple
 
 from cordwood.core.errors import LogDirectoryError
@@ -43,8 +32,7 @@ from cordwood.workbench.salvage.salvage_report import ReportedOffsets, SalvageRe
 from cordwood.workbench.verify.verify import verify
 from tests.adversary.batch_bytes import RecordContent
 from tests.adversary.damages import SHIFTING, DamagedLog
-from tests.adversary.log_layout import lay_out
-from tests.adversary.planned_batch import PlannedSegment
+from tests.adversary.other_histories import has_aborted, has_ended, other_history
 from tests.adversary.random_logs import NAME, RandomLog, WrittenRecord
 
 SOURCE = f"/source/{NAME}"
@@ -141,8 +129,18 @@ def violations(log: RandomLog, damage: DamagedLog) -> list[str]:
             for each in log.records
             if _is_whole(damage, each.batch)
         ]
-    found = [*_judged(log, damage, result), *_gone_by_offset(log, damage, result)]
-    return [*found, *_held_up(log, result), *_damaged(result)]
+    found = list(_wrong(log, damage, result))
+    other = other_history(damage) if found else None
+    if other is not None:
+        found = list(_wrong(other.source, other, result))
+    return [*found, *_damaged(result)]
+
+
+def _wrong(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[str]:
+    """Yield every way in which a new log is not that of a damaged one."""
+    yield from _judged(log, damage, result)
+    yield from _gone_by_offset(log, damage, result)
+    yield from _held_up(log, result)
 
 
 def _held_up(log: RandomLog, result: Salvaged) -> Iterable[str]:
@@ -181,7 +179,6 @@ def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[st
         if (
             is_lost
             and not _is_before_start(damage, record, result)
-            and not has_other_history(damage, record.batch)
             and not has_ended(damage, record.file)
         ):
             yield f"{offset} is lost without a report"
@@ -238,105 +235,6 @@ def _has_other_offsets(damage: DamagedLog) -> bool:
         each.magic < 2 and damage.is_touched(each.file, each.position, each.position + 8)
         for each in damage.source.batches
     )
-
-
-def has_other_history(damage: DamagedLog, number: int) -> bool:
-    """Return whether a batch has its new offset in a legal log that has the same bytes.
-
-    It is an old message below the cleaner's checkpoint, of which only the offset is changed.
-    """
-    log = damage.source
-    batch = log.batches[number]
-    data = damage.files.get(batch.file, b"")[batch.position : batch.end]
-    rest = batch.position + 8, batch.end
-    if batch.magic == 2 or len(data) < batch.size or damage.is_touched(batch.file, *rest):
-        return False
-    move = int.from_bytes(data[:8]) - batch.last_offset
-    first, last = batch.base_offset + move, batch.last_offset + move
-    low, high = _room(log, number)
-    if not (move and low <= first and last < min(high, log.cleaned_to)):
-        return False
-    files = lay_out(log.plan, _moved(log, number, move)).files
-    same = bytearray(log.files[batch.file])
-    same[batch.position : batch.position + 8] = data[:8]
-    return files == {**log.files, batch.file: bytes(same)}
-
-
-def has_ended(damage: DamagedLog, file: str) -> bool:
-    """Return whether a log that has ended before a segment has all files that are left.
-
-    They have the same bytes there, but for the damage.
-    """
-    log, base = damage.source, int(file[:20])
-    plan = [each for each in log.plan if each.last_offset < base]
-    segments = [each for each in log.segments if each.base_offset < base]
-    if damage.beside or not segments:
-        return False
-    files = lay_out(plan, segments).files
-    return all(name in files and files[name] == log.files[name] for name in damage.files)
-
-
-def has_aborted(damage: DamagedLog, number: int) -> bool:
-    """Return whether a log that has aborted a batch, and lost the marker, has the same bytes.
-
-    The marker of the batch is a commit, and zeros now. The index has the entry of an abort there.
-    """
-    log = damage.source
-    planned = [each for segment in log.segments for each in segment.batches]
-    ends = (at for at, each in enumerate(planned) if planned[number] in each.ends)
-    at = next(ends, None)
-    if at is None or planned[at].kind != "commit":
-        return False
-    marker = log.batches[at]
-    span, zeros = slice(marker.position, marker.end), bytes(marker.size)
-    if damage.files.get(marker.file, b"")[span] != zeros:
-        return False
-    abort = replace(planned[at], kind="abort", state="aborted")
-    plan = [abort if each is planned[at] else each for each in log.plan]
-    segments = [
-        each._replace(batches=[abort if one is planned[at] else one for one in each.batches])
-        for each in log.segments
-    ]
-    index = marker.file.replace(".log", ".txnindex")
-    same = {**log.files, index: damage.files.get(index, b"")}
-    files = lay_out(plan, segments).files
-    for each in (same, files):
-        data = bytearray(each[marker.file])
-        data[span] = zeros
-        each[marker.file] = bytes(data)
-    return files == same
-
-
-def _room(log: RandomLog, number: int) -> tuple[int, int]:
-    """Return the offsets between which a batch lies in its segment; the second one is excluded."""
-    batch = log.batches[number]
-    others = [each for each in log.batches if each.file == batch.file]
-    bases = [each.base_offset for each in log.segments]
-    base = int(batch.file[:20])
-    ends = [each.last_offset + 1 for each in others if each.position < batch.position]
-    starts = [each.base_offset for each in others if each.position > batch.position]
-    starts += [each for each in bases if each > base]
-    return max([base, *ends]), min(starts, default=log.end)
-
-
-def _moved(log: RandomLog, number: int, move: int) -> list[PlannedSegment]:
-    """Return the segments of a log with one of its batches at other offsets."""
-    found, at = [], 0
-    for segment in log.segments:
-        place = number - at
-        batches = list(segment.batches)
-        at += len(batches)
-        if 0 <= place < len(batches):
-            old = batches[place]
-            records = tuple(each._replace(offset=each.offset + move) for each in old.records)
-            batches[place] = replace(
-                old,
-                records=records,
-                base_offset=old.base_offset + move,
-                last_offset=old.last_offset + move,
-            )
-        found.append(segment._replace(batches=batches))
-    return found
 
 
 def _is_whole(damage: DamagedLog, number: int) -> bool:

@@ -49,6 +49,7 @@ RANDOM_ONCE_WRONG: Final = (
         119858,
         111169,
     ),
+    *(200965, 202360, 219531, 226510, 230051),
 )
 #: The same with chosen kinds of damage, and those.
 ONCE_WRONG: Final = (
@@ -71,12 +72,13 @@ ONCE_WRONG: Final = (
     *((78, ("false abort", kind)) for kind in ("header", "size")),
     *((397, ("false abort", kind)) for kind in ("burst", "zeroed page")),
     *((seed, ("false abort", "zeroed page")) for seed in (677, 4710)),
-    *((seed, ("false abort", "burst")) for seed in (4415, 5562, 6305, 7275)),
+    *((seed, ("false abort", "burst")) for seed in (4415, 5562, 6305, 7275, 12908, 13264)),
     (2481, ("false abort", "size")),
-    (4280, ("false abort", "header")),
-    *((seed, ("bytes cut out",)) for seed in (1741, 2205)),
-    *((seed, ("marker", _OUTSIDE)) for seed in (181, 1102)),
-    *((seed, (_OUTSIDE, "burst")) for seed in (1688, 2370)),
+    *((seed, ("false abort", "header")) for seed in (4280, 17034)),
+    *((seed, ("bytes cut out",)) for seed in (1741, 2205, 1888, 14972)),
+    *((seed, ("marker", _OUTSIDE)) for seed in (181, 1102, 10182, 14349, 15799)),
+    *((seed, (_OUTSIDE, "burst")) for seed in (1688, 2370, 15396)),
+    *((seed, (_OUTSIDE,)) for seed in (11755, 15931, 18301)),
 )
 #: Seeds, and base offsets of cleaned segments whose files are gone: they had the only marker of a
 #: transaction.

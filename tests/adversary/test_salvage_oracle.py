@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from tests.adversary.damages import DamagedLog, damaged
+from tests.adversary.other_histories import has_aborted, has_ended, has_other_history
 from tests.adversary.random_logs import fill, random_log
-from tests.adversary.salvage_oracle import has_aborted, has_ended, has_other_history, violations
+from tests.adversary.salvage_oracle import violations
 
 #: A log whose batch at 11 is committed by the only batch of its last segment, at 15.
 COMMITTED, ELEVEN, INDEX = 119_858, 3, f"{15:020}.txnindex"
@@ -64,6 +65,40 @@ def test_other_history_leaves_the_bytes_that_the_salvage_gets() -> None:
     assert violations(damage.source, damage) == []
 
 
+#: A log whose first batch is cleaned: it has the offsets 3 to 5 of a segment from 0 on.
+FIRST = 11_755
+
+
+def of_producer(offset: int, *, has_snapshot: bool = True) -> DamagedLog:
+    """Return the log with a producer in its first batch, which got another offset."""
+    log = random_log(FIRST)
+    for planned in (log.plan[1], log.segments[0].batches[0]):
+        planned.producer = (300, 0, 0)
+    log.files, log.records, log.batches = {}, [], []
+    fill(log, log.segments)
+    damage = DamagedLog(log, dict(log.files), dict(log.beside))
+    damage.overwrite(log.batches[0].file, 0, offset.to_bytes(8))
+    for name in log.files:
+        if name.endswith(".snapshot") and not has_snapshot:
+            damage.remove(name)
+    return damage
+
+
+def test_batch_of_a_cleaned_log_has_another_history_between_its_neighbours() -> None:
+    log = random_log(FIRST)
+    damages = [DamagedLog(log, dict(log.files), dict(log.beside)) for _ in range(6)]
+    for offset, damage in enumerate(damages):
+        damage.overwrite(log.batches[0].file, 0, offset.to_bytes(8))
+
+    assert [has_other_history(each, 0) for each in damages] == [True] * 3 + [False] * 3
+    assert [violations(log, each) for each in damages[:3]] == [[]] * 3
+
+
+def test_batch_whose_offset_is_in_a_snapshot_has_no_other_history() -> None:
+    assert not has_other_history(of_producer(2), 0)
+    assert has_other_history(of_producer(2, has_snapshot=False), 0)
+
+
 def shortened(*kept: str) -> DamagedLog:
     """Return a log that has lost its last segment, all snapshots and its log directory."""
     log = random_log(122_982)
@@ -116,14 +151,14 @@ def test_zeroed_marker_with_another_entry_was_no_abort(entry: tuple[int, ...]) -
     assert not has_aborted(indexed(*entry), ELEVEN)
 
 
-def test_marker_of_which_a_byte_is_left_was_no_abort() -> None:
-    """The last bytes of a marker are zeros in any case, but for its key."""
-    whole = random_log(COMMITTED).files[f"{15:020}.log"]
-    last = max(at for at, byte in enumerate(whole) if byte)
-
-    assert has_aborted(indexed(200, 11, 15, 16, zeros=last + 1), ELEVEN)
-    assert not has_aborted(indexed(200, 11, 15, 16, zeros=last), ELEVEN)
+def test_marker_of_which_the_type_or_the_checksum_is_left_was_no_abort() -> None:
+    """The byte at 69 is the type."""
+    assert has_aborted(indexed(200, 11, 15, 16, zeros=70), ELEVEN)
+    assert not has_aborted(indexed(200, 11, 15, 16, zeros=69), ELEVEN)
     assert not has_aborted(indexed(200, 11, 15, 16, zeros=0), ELEVEN)
+    with_checksum = indexed(200, 11, 15, 16, zeros=0)
+    with_checksum.overwrite(f"{15:020}.log", 21, bytes(57))
+    assert not has_aborted(with_checksum, ELEVEN)
 
 
 def test_zeroed_marker_without_an_entry_was_no_abort() -> None:
