@@ -78,7 +78,7 @@ ONCE_WRONG: Final = (
     *((seed, ("bytes cut out",)) for seed in (1741, 2205, 1888, 14972)),
     *((seed, ("marker", _OUTSIDE)) for seed in (181, 1102, 10182, 14349, 15799)),
     *((seed, (_OUTSIDE, "burst")) for seed in (1688, 2370, 15396)),
-    *((seed, (_OUTSIDE,)) for seed in (11755, 15931, 18301)),
+    *((seed, (_OUTSIDE,)) for seed in (11755, 15931, 18301, 30634)),
 )
 #: Seeds, and base offsets of cleaned segments whose files are gone: they had the only marker of a
 #: transaction.

@@ -6,7 +6,8 @@ A batch proves its own contents, and not its place. The place is decided by the 
              directly behind continues its own; the base offset of the file and the end of the log
              count as neighbours, and so does a damaged batch whose header is readable
     chain    of the batches to which sizes lead, the longest ascending chain has the right offsets,
-             with the most joints if several are as long
+             with the fewest batches that an epoch or a snapshot contradicts if several are as
+             long, and then with the most joints
     limits   the base offset of the file and that of the next one; without a next file, an end named
              elsewhere (`marks`): a producer snapshot or a checkpoint; a batch across the base
              offset is outside of the chain
@@ -43,6 +44,7 @@ from cordwood.workbench.salvage.batch_run import cleaned_end
 from cordwood.workbench.salvage.batch_scan import DamagedRange
 from cordwood.workbench.salvage.file_bounds import FileBounds, OffsetOrder
 from cordwood.workbench.salvage.offset_chain import ChainEnds, longest_chain
+from cordwood.workbench.salvage.offset_witnesses import FreeOffsets
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 
 #: More consecutive batches than these, up to the end of a file, are not in a value.
@@ -461,7 +463,9 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     high = bounds.limit
     within = [span if span and low <= span[1] < high else None for span in spans]
     has_old = any(each and each.header.magic != MAGIC for each in found)
-    ends = ChainEnds(bounds.base, {*bounds.marks, bounds.following or -1}, needs_room=has_old)
+    known_ends = {*bounds.marks, bounds.following or -1}
+    contradicted = set(_contradicted_alone(found, bounds))
+    ends = ChainEnds(bounds.base, known_ends, needs_room=has_old, contradicted=contradicted)
     outside = [each for each, span in zip(found, within, strict=True) if each and not span]
     count = sum(each is not None for each in found)
     is_misnamed = len(outside) * 2 > count and are_joined(outside)
@@ -477,6 +481,16 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     limit = low if start is None else min(low, start[0])
     early = [span if span and span[1] < limit else None for span in spans[:first]]
     return picked | set(longest_chain(early))
+
+
+def _contradicted_alone(found: Sequence[SalvagedBatch | None], bounds: FileBounds) -> Iterator[int]:
+    """Yield the batches that an epoch or a snapshot contradicts, wherever the others are."""
+    free = FreeOffsets(
+        bounds.base or 0, bounds.limit, is_certain_before=False, is_certain_behind=False
+    )
+    for at, batch in enumerate(found):
+        if batch is not None and bounds.witnesses.contradict(batch, free):
+            yield at
 
 
 def are_joined(batches: Sequence[SalvagedBatch]) -> bool:

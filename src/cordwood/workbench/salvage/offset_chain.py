@@ -1,9 +1,10 @@
 """Longest chain of batches in a file whose offsets ascend without an overlap.
 
-Of chains of the same length, the one with the most joints is right. A batch joins the one directly
-before it in the file, the base offset of the file, or a known end. A batch with a wrong offset
-joins at most one of its neighbours. Two batches also join each other around a single one that is
-not in the chain, if it fills the space between them exactly: it is the one with the wrong offset.
+Of chains of the same length, the one is right with the fewest batches that an epoch or a snapshot
+contradicts, and of these the one with the most joints. A batch joins the one directly before it in
+the file, the base offset of the file, or a known end. A batch with a wrong offset joins at most one
+of its neighbours. Two batches also join each other around a single one that is not in the chain, if
+it fills the space between them exactly: it is the one with the wrong offset.
 
 The offsets of old messages are not corrected later. If the joints of their chains are as many too,
 the batches decide that leave room for all the ones before them, from the base offset of the file
@@ -18,9 +19,10 @@ from typing import Final, NamedTuple, TypeAlias
 #: The first and the last offset of a batch; None for one that is in no chain.
 OffsetSpan: TypeAlias = tuple[int, int]
 
-#: A batch counts more than all joints of a file, and a joint more than the room of all batches.
-_BATCH: Final = 1 << 80
-_JOINT: Final = 1 << 40
+#: Each of these counts more than the next one for all batches of a file.
+_BATCH: Final = 1 << 96
+_WITNESS: Final = 1 << 64
+_JOINT: Final = 1 << 32
 _ROOM: Final = 1
 
 
@@ -28,11 +30,13 @@ class ChainEnds(NamedTuple):
     """The offset at which the first batch joins, and those behind the last one.
 
     With `needs_room`, each batch should leave room for the ones before it, from `base` on.
+    `contradicted` are the indexes of the batches that witnesses contradict.
     """
 
     base: int | None = None
     ends: Collection[int] = ()
     needs_room: bool = False
+    contradicted: Collection[int] = ()
 
 
 NO_ENDS: Final = ChainEnds()
@@ -55,7 +59,8 @@ def longest_chain(spans: Sequence[OffsetSpan | None], ends: ChainEnds = NO_ENDS)
             if joined >= score:
                 score, place = joined, other
         room = _ROOM if ends.needs_room and span[0] >= lowest else 0
-        scores[index], before[index] = score + _BATCH + room, place
+        witness = 0 if index in ends.contradicted else _WITNESS
+        scores[index], before[index] = score + _BATCH + witness + room, place
         lowest += span[1] + 1 - span[0]
         if index + 1 == len(spans) and span[1] + 1 in ends.ends:
             scores[index] += _JOINT

@@ -2,10 +2,13 @@
 
 import pytest
 
+from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.workbench.salvage.batch_chain import BatchChain
 from cordwood.workbench.salvage.file_bounds import FileBounds
+from cordwood.workbench.salvage.offset_witnesses import OffsetWitnesses
 from cordwood.workbench.salvage.salvaged_batch import Trust
 from tests.unit.workbench.salvage_samples import batch, chain_of, harmed
 
@@ -163,6 +166,20 @@ def test_batch_across_the_base_offset_of_its_file_is_put_there() -> None:
 
     assert [(each.offset, each.trust) for each in chain.batches] == [(8, Trust.MOVED)]
     assert [each[:2] for each in chain.damages] == [(8, 20)]
+
+
+@pytest.mark.parametrize(("epoch", "right"), ((1, [8, 20]), (0, [2, 20])))
+def test_epoch_decides_between_two_batches_without_joints(epoch: int, right: list[int]) -> None:
+    """Epoch 1 begins at offset 15, so its batch does not displace the old message before it."""
+    builder = LegacyBuilder(1, base_offset=8)
+    builder.append(b"key", b"value", timestamp=5)
+    data = bytes(builder.build()) + batch(2, epoch=epoch) + batch(20, epoch=1)
+    epochs = (EpochEntry(LeaderEpoch(1), Offset(15)),)
+    witnesses = OffsetWitnesses(epochs=epochs, has_first_epoch=True)
+
+    chain = chain_of(data, bounds=FileBounds(0, 40, cleaned_to=40, witnesses=witnesses))
+
+    assert [each.offset for each in chain.batches if not each.is_doubtful] == right
 
 
 def test_old_message_across_the_base_offset_of_its_file_is_left_out() -> None:
