@@ -11,8 +11,8 @@ from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
-from cordwood.broker.topics.config_changes import ConfigChanges
-from cordwood.broker.topics.topic_manager import TopicManager
+from cordwood.broker.topics.config_administration import ConfigAdministration
+from cordwood.broker.topics.topic_administration import TopicAdministration
 from cordwood.core.ports import Clock, Scheduler
 from cordwood.protocol.schema import Response
 from cordwood.storage.manager.log_manager import LogManager
@@ -100,9 +100,9 @@ class BrokerServices:
     turns: TurnQueue
     features: BrokerFeatures
     configs: BrokerConfigs
-    config_changes: ConfigChanges
+    config_changes: ConfigAdministration
     metadata: MetadataCache
-    topics: TopicManager
+    topics: TopicAdministration
     logs: LogManager
     timestamp_lookups: TimestampLookups
     partitions: HostedPartitions

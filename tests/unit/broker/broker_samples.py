@@ -89,6 +89,13 @@ class BrokerHarness:
         partitions = HostedPartitions(self.resources)
         self.hosting = TopicHosting(self.manager, partitions, events.append)
         self.writer = writer = MetadataWriter(self.store, self.manager.ports.worker)
+        self.topics = TopicManager(
+            writer,
+            configs=configs,
+            metadata=metadata,
+            hosting=self.hosting,
+            random=SeededRandom(2),
+        )
         turns = TurnQueue(self.time)
         producer_ids = ProducerIdManager(BlockAllocator().take)
         coordinators = Coordinators(
@@ -111,13 +118,7 @@ class BrokerHarness:
             configs=configs,
             config_changes=ConfigChanges(writer, configs, metadata),
             metadata=metadata,
-            topics=TopicManager(
-                writer,
-                configs=configs,
-                metadata=metadata,
-                hosting=self.hosting,
-                random=SeededRandom(2),
-            ),
+            topics=self.topics,
             logs=self.manager,
             timestamp_lookups=TimestampLookups(self.manager),
             partitions=partitions,

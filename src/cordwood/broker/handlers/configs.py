@@ -12,7 +12,8 @@ from functools import partial
 from typing import Final, TypeVar
 
 from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
-from cordwood.broker.config.config_resources import resource_of_request
+from cordwood.broker.config.config_resources import CONFIGURED, resource_of_request
+from cordwood.broker.config.config_resources import ConfigResource as ConfiguredResource
 from cordwood.broker.config.described_configs import DescribedConfig
 from cordwood.broker.config.logger_levels import apply_levels, check_levels, describe_loggers
 from cordwood.broker.loop_turns import LoopTurns
@@ -67,6 +68,13 @@ async def describe_configs(
 ) -> DescribeConfigsResponse:
     """Return the settings of resources, each once."""
     turns, results = LoopTurns(broker.turns), _ConfigResults(request)
+    await broker.config_changes.refresh(
+        [
+            ConfiguredResource(ResourceType(each.resource_type), each.resource_name)
+            async for each in turns.of(request.resources)
+            if each.resource_type in CONFIGURED
+        ]
+    )
     return DescribeConfigsResponse(
         results=[
             await _described(broker, each, results, turns)

@@ -6,7 +6,6 @@ Logger levels are not stored; `logger_levels` changes them at once.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_alterations import ConfigAlteration
@@ -15,10 +14,8 @@ from cordwood.broker.config.reconfiguration_checks import CHECKS, Reconfiguratio
 from cordwood.broker.config.stored_configs import put_texts
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.metadata_writer import MetadataWriter
-from cordwood.broker.topics.topic_validation import check_name
-from cordwood.core.errors import UnknownTopicOrPartitionError
-
-Assignments: TypeAlias = Sequence[tuple[str, str | None]]
+from cordwood.broker.topics.config_administration import Assignments
+from cordwood.broker.topics.topic_validation import ensure_topic_exists
 
 
 class ConfigChanges:
@@ -55,11 +52,8 @@ class ConfigChanges:
         plan = partial(self._configs.plan_replacement, resource, assignments)
         await self._change(resource, plan, validate_only=validate_only)
 
-    def ensure_exists(self, resource: ConfigResource) -> None:
-        """Raise if the resource is a topic that does not exist or has an invalid name."""
-        if resource.is_topic and resource.name not in self._metadata.image.topics:
-            check_name(resource.name)
-            raise UnknownTopicOrPartitionError(f"The topic '{resource.name}' does not exist.")
+    async def refresh(self, resources: Sequence[ConfigResource]) -> None:
+        """Do nothing: all changes are made here, and are applied when they are stored."""
 
     async def _change(
         self,
@@ -69,7 +63,7 @@ class ConfigChanges:
         validate_only: bool,
     ) -> None:
         async with self._writer.change() as change:
-            self.ensure_exists(resource)
+            ensure_topic_exists(resource, self._metadata.image)
             texts = await change.run_blocking(plan)  # there may be thousands of names
             if resource.is_broker:
                 planned = self._configs.planned(resource, texts)

@@ -1,7 +1,8 @@
 """Creation settings of internal topics (Kafka: `AutoTopicCreationManager`).
 
-Internal topics are created when they are first needed. Their replication factor is at most the
-number of brokers, so that one broker is enough for them.
+Internal topics are created when they are first needed. The replication factor of an embedded broker
+is at most the number of brokers, so that one broker is enough. A cluster waits for the configured
+number of brokers: a topic that was created before they are registered would keep too few replicas.
 """
 
 from collections.abc import Mapping
@@ -47,15 +48,19 @@ _SETTINGS: Final = MappingProxyType(
 )
 
 
-def default_topic(name: str, configs: BrokerConfigs, *, brokers: int) -> NewTopic:
-    """Return the creation parameters of a topic that is requested by name only."""
+def default_topic(name: str, configs: BrokerConfigs, *, most_replicas: int | None) -> NewTopic:
+    """Return the creation parameters of a topic that is requested by name only.
+
+    `most_replicas` limits the replication factor of an internal topic, unless it is None.
+    """
     found = _SETTINGS.get(name)
     if found is None:
         return NewTopic(name=name)
     texts = {key: text_of(configs.value(setting)) for key, setting in found.configs.items()}
+    factor = configs.integer(found.replication_factor)
     return NewTopic(
         name=name,
         partitions=configs.integer(found.partitions),
-        replication_factor=min(configs.integer(found.replication_factor), brokers),
+        replication_factor=factor if most_replicas is None else min(factor, most_replicas),
         configs=tuple({**found.fixed, **texts}.items()),
     )

@@ -5,9 +5,10 @@ but its response is sent at the deadline, with REQUEST_TIMED_OUT for what is not
 """
 
 import asyncio
+from collections.abc import Callable
 
 from cordwood.core.errors import RequestTimedOutError
-from cordwood.core.ports import Clock, Scheduler
+from cordwood.core.ports import Clock, Scheduler, Timer
 
 
 class RequestDeadline:
@@ -18,15 +19,23 @@ class RequestDeadline:
         self._scheduler = scheduler
         self._due_ms = clock.monotonic_ms() + timeout_ms
 
+    def is_over(self) -> bool:
+        """Return whether the deadline has come."""
+        return self._clock.monotonic_ms() >= self._due_ms
+
     def ensure_time(self) -> None:
         """Raise RequestTimedOutError at the deadline, and after it."""
-        if self._clock.monotonic_ms() >= self._due_ms:
+        if self.is_over():
             raise RequestTimedOutError
+
+    def call(self, call: Callable[[], object]) -> Timer:
+        """Call once at the deadline."""
+        return self._scheduler.call_at(self._due_ms, call)
 
     async def wait(self, task: asyncio.Task[None]) -> bool:
         """Wait until a task has ended or the deadline has come; return whether it has ended."""
         over = asyncio.Event()
-        timer = self._scheduler.call_at(self._due_ms, over.set)
+        timer = self.call(over.set)
         task.add_done_callback(lambda _: over.set())
         try:
             await over.wait()

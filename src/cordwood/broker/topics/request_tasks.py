@@ -3,9 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
+from typing import TypeVar
 
 from cordwood.broker.topics.request_deadline import RequestDeadline
-from cordwood.core.errors import RequestTimedOutError
+from cordwood.core.errors import KafkaError, RequestTimedOutError
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +42,22 @@ class RequestTasks:
             task.result()
         finally:
             del task  # its error would refer to itself by this frame, and keep the request
+
+    async def outcomes_of(
+        self,
+        scene: Coroutine[object, object, None],
+        outcomes: list[T | KafkaError],
+        *,
+        deadline: RequestDeadline | None,
+    ) -> list[T | KafkaError]:
+        """Run a request; return its outcomes, with an error for each if its time is over."""
+        try:
+            await self.run(scene, deadline=deadline)
+        except RequestTimedOutError as error:
+            if not outcomes:
+                raise
+            return [each if isinstance(each, KafkaError) else error for each in outcomes]
+        return outcomes
 
     async def stop(self) -> None:
         """Wait until every task has ended."""

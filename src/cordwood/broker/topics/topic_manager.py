@@ -110,7 +110,7 @@ class TopicManager:
         """
         ensure_few_partitions(len(names))
         brokers = len(self._metadata.image.brokers)
-        new = [default_topic(name, self._configs, brokers=brokers) for name in names]
+        new = [default_topic(name, self._configs, most_replicas=brokers) for name in names]
         turn = self._turns.alone([each.name for each in new])
         outcomes: list[Planned] = []
         scene = self._create(new, outcomes, turn, validate_only=False)

@@ -15,7 +15,7 @@ from cordwood.broker.topics.busy_topics import BusyTopics, TopicWork
 from cordwood.broker.topics.request_deadline import RequestDeadline
 from cordwood.broker.topics.request_tasks import RequestTasks
 from cordwood.broker.topics.topic_selection import TopicReference
-from cordwood.core.errors import KafkaError, RequestTimedOutError
+from cordwood.core.errors import KafkaError
 
 T = TypeVar("T")
 
@@ -66,13 +66,7 @@ class TopicTurns:
         deadline: RequestDeadline | None,
     ) -> list[T | KafkaError]:
         """Run a request; return its outcomes, with an error for each if its time is over."""
-        try:
-            await self._tasks.run(scene, deadline=deadline)
-        except RequestTimedOutError as error:
-            if not outcomes:
-                raise
-            return [each if isinstance(each, KafkaError) else error for each in outcomes]
-        return outcomes
+        return await self._tasks.outcomes_of(scene, outcomes, deadline=deadline)
 
     async def stop(self) -> None:
         """Wait until all requests that have begun are complete."""

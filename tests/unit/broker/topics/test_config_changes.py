@@ -4,7 +4,6 @@ import pytest
 
 from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
 from cordwood.broker.config.config_resources import (
-    ALL_BROKERS,
     group_resource,
     topic_resource,
 )
@@ -58,10 +57,8 @@ def test_replacement_removes_all_earlier_texts() -> None:
 def test_missing_topic_is_rejected() -> None:
     changes = harness().broker.config_changes
 
-    changes.ensure_exists(ORDERS)
-    changes.ensure_exists(ALL_BROKERS)
     with pytest.raises(UnknownTopicOrPartitionError, match="The topic 'x' does not exist"):
-        changes.ensure_exists(topic_resource("x"))
+        run(changes.alter(topic_resource("x"), [SHORTER], validate_only=True))
 
 
 def test_group_that_does_not_exist_gets_a_configuration() -> None:

@@ -25,11 +25,11 @@ def test_log_is_created_once_the_disk_allows_it() -> None:
     fault = FileFault(on="create", path="*/orders-1/*", code=errno.ENOSPC, times=99)
     harness.storage.files.script.add(fault)
     create(harness, NewTopic(name="orders", partitions=2))
-    run(harness.broker.topics.retry())
+    run(harness.topics.retry())
     refused = harness.broker.metadata.image.topics["orders"]
 
     harness.storage.files.script.reset()
-    run(harness.broker.topics.retry())
+    run(harness.topics.retry())
 
     assert refused.leaderless() == [partition(1)]
     assert not harness.broker.metadata.image.topics["orders"].leaderless()
@@ -46,7 +46,7 @@ def test_retry_creates_logs_until_one_fails() -> None:
         FileFault(on="create", path="*/orders-30/*", code=errno.ENOSPC, times=99)
     )
 
-    run(harness.broker.topics.retry())
+    run(harness.topics.retry())
 
     leaderless = harness.broker.metadata.image.topics["orders"].leaderless()
     assert leaderless == [partition(30), *map(partition, range(40, 60))]
@@ -58,7 +58,7 @@ def test_partitions_of_a_failed_directory_are_not_created_elsewhere() -> None:
     harness.manager.fail(harness.manager.directories[0], OSError("gone"))
     before = harness.broker.metadata.image
 
-    run(harness.broker.topics.retry())
+    run(harness.topics.retry())
 
     assert harness.broker.metadata.image is before
 
@@ -71,7 +71,7 @@ def test_log_that_could_not_be_created_has_no_directory_until_a_retry() -> None:
     before = directories_of(harness, 2)
 
     harness.storage.files.script.reset()
-    run(harness.broker.topics.retry())
+    run(harness.topics.retry())
 
     assert (before, directories_of(harness, 2)) == (["/a", None], ["/a", "/b"])
 
@@ -86,7 +86,7 @@ def test_log_that_a_start_has_missed_is_created_in_the_next_epoch() -> None:
     harness.metadata.publish(reconcile(harness.store, harness.hosting, image=image))
 
     harness.storage.files.script.reset()
-    run(harness.broker.topics.retry())
+    run(harness.topics.retry())
 
     second = harness.broker.partitions.get("orders", 1)
     stored = read_state(harness.store, partition(1))
@@ -101,7 +101,7 @@ def test_retry_leaves_topics_alone_that_are_in_work() -> None:
     async def scene() -> None:
         growing = begin_creation(harness, "orders")
         await harness.work()
-        await harness.finish(begin(harness.broker.topics.retry()))
+        await harness.finish(begin(harness.topics.retry()))
         assert not growing.done()
         await harness.finish(growing)
 

@@ -22,6 +22,19 @@ def test_request_has_time_before_its_deadline_only() -> None:
         deadline.ensure_time()
 
 
+def test_call_is_made_at_the_deadline() -> None:
+    clock, calls = VirtualClock(), list[bool]()
+    deadline = RequestDeadline(clock, clock, timeout_ms=5)
+    deadline.call(lambda: calls.append(deadline.is_over()))
+
+    clock.advance(ms=4)
+    before = [*calls], deadline.is_over()
+    clock.advance(ms=1)
+
+    assert before == ([], False)
+    assert calls == [True]
+
+
 def waited(clock: VirtualClock, *, is_ending: bool) -> bool:
     """Return the result of a wait for a task that ends, or does not end, before the deadline."""
 

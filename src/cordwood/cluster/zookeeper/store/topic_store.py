@@ -27,7 +27,12 @@ from cordwood.cluster.zookeeper.store.guarded_writes import ControllerGuard, Gua
 from cordwood.cluster.zookeeper.store.retried_requests import RetriedRequests, turns
 from cordwood.cluster.zookeeper.znodes.cluster_paths import delete_topic_path
 from cordwood.cluster.zookeeper.znodes.topic_znode import decode_topic_znode, encode_topic_znode
-from cordwood.core.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
+from cordwood.core.errors import (
+    InvalidPartitionsError,
+    ReassignmentInProgressError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+)
 from cordwood.core.metadata_paths import (
     TOPIC,
     TOPICS,
@@ -99,6 +104,27 @@ class TopicStore:
             return stored._replace(partitions=partitions)
 
         return await self._change(topic, changed, guard) is not None
+
+    async def add_partitions(self, topic: str, added: Mapping[int, ReplicaAssignment]) -> None:
+        """Add partitions to a topic, which have been planned for the stored ones.
+
+        UnknownTopicOrPartitionError; ReassignmentInProgressError; InvalidPartitionsError if the
+        topic has other partitions by now.
+        """
+
+        def changed(stored: StoredAssignment) -> StoredAssignment:
+            if any(each.is_being_reassigned for each in stored.partitions.values()):
+                raise ReassignmentInProgressError(
+                    f"A partition reassignment is in progress for the topic '{topic}'."
+                )
+            if len(stored.partitions) != min(added):
+                raise InvalidPartitionsError(
+                    f"topic {topic} has {len(stored.partitions)} partitions by now"
+                )
+            return stored._replace(partitions={**stored.partitions, **added})
+
+        if await self._change(topic, changed, None) is None:
+            raise UnknownTopicOrPartitionError(f"topic {topic} does not exist")
 
     async def assign_ids(
         self, topics: Sequence[str], *, draw: Callable[[], Uuid], guard: ControllerGuard

@@ -6,6 +6,8 @@ from cordwood.cluster.controller.context.replica_assignment import ReplicaAssign
 from cordwood.cluster.controller.effects import StoredAssignment
 from cordwood.cluster.zookeeper.client.zookeeper_client import SetDataOp
 from cordwood.core.errors import (
+    InvalidPartitionsError,
+    ReassignmentInProgressError,
     StaleControllerEpochError,
     TopicAlreadyExistsError,
     UnknownTopicOrPartitionError,
@@ -64,6 +66,28 @@ def test_assignment_is_replaced_under_the_same_id() -> None:
         [True, False],
         {"t": StoredAssignment(ID, {0: ReplicaAssignment((3, 1), (3,), (1,))})},
     )
+
+
+def test_partitions_are_added_to_the_stored_ones() -> None:
+    async def scene(world: StoreWorld) -> tuple[object, ...]:
+        topics = (await world.member(1)).store.topics
+        await topics.create("t", TOPIC, configs={})
+        added = {3: ReplicaAssignment((2,))}
+        await topics.add_partitions("t", added)
+        with pytest.raises(InvalidPartitionsError, match="topic t has 4 partitions by now"):
+            await topics.add_partitions("t", added)
+        with pytest.raises(UnknownTopicOrPartitionError, match="topic no does not exist"):
+            await topics.add_partitions("no", added)
+        moving = {0: ReplicaAssignment((3, 1), (3,), (1,))}
+        await topics.write_assignment("t", moving)
+        with pytest.raises(ReassignmentInProgressError):
+            await topics.add_partitions("t", {1: ReplicaAssignment((1,))})
+        return len(moving), await topics.read(["t"])
+
+    moving, stored = play(scene)
+
+    assert moving == 1
+    assert stored == {"t": StoredAssignment(ID, {0: ReplicaAssignment((3, 1), (3,), (1,))})}
 
 
 def test_topics_without_an_id_get_one() -> None:
