@@ -44,7 +44,12 @@ from cordwood.cluster.active_controller.controller_host import (
 )
 from cordwood.cluster.active_controller.controller_settings import ActiveControllerSettings
 from cordwood.cluster.active_controller.effect_performer import EffectPerformer
-from cordwood.cluster.active_controller.flow_driver import run_flow
+from cordwood.cluster.active_controller.flow_driver import (
+    Advance,
+    on_the_loop,
+    on_worker,
+    run_flow,
+)
 from cordwood.cluster.active_controller.metadata_fan_out import MetadataFanOut
 from cordwood.cluster.channels.broker_channel import BrokerChannels
 from cordwood.cluster.controller.context.cluster_context import ClusterContext
@@ -66,7 +71,7 @@ from cordwood.core.errors import (
     NotControllerError,
     StaleControllerEpochError,
 )
-from cordwood.core.ports import Timer
+from cordwood.core.ports import Timer, Worker
 from cordwood.protocol.schema import Response
 
 T = TypeVar("T")
@@ -74,6 +79,8 @@ R = TypeVar("R", bound=Response)
 
 FIRST_REBALANCE_MS: Final = 5_000
 ERROR_BACKOFF_MS: Final = 1_000
+#: Partitions up to which a step of a flow takes less than 10 ms.
+SMALL_CLUSTER: Final = 500
 
 _DEPOSED: Final = (StaleControllerEpochError, SessionExpiredError)
 
@@ -105,9 +112,11 @@ class ActiveController:
         settings: ActiveControllerSettings,
         runtime: ClientRuntime,
         *,
+        worker: Worker,
         host: ControllerHost,
     ) -> None:
         self._store = store
+        self._on_worker = on_worker(worker)
         self._channels = channels
         self._settings = settings
         self._runtime = runtime
@@ -245,7 +254,9 @@ class ActiveController:
             submission.respond(effect.response)
             return None
 
-        return await run_flow(flow, perform)
+        is_small = role.context is not None and len(role.context.assignments) <= SMALL_CLUSTER
+        advance: Advance = on_the_loop if is_small else self._on_worker
+        return await run_flow(flow, perform, advance=advance)
 
     async def _drop_notifications(self, role: _Role, event: ControllerEvent) -> None:
         notifications = self._store.notifications

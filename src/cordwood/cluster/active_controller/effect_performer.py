@@ -46,6 +46,7 @@ from cordwood.cluster.controller.effects import (
     WriteRequestedReassignments,
 )
 from cordwood.cluster.zookeeper.store.guarded_writes import ControllerGuard
+from cordwood.cluster.zookeeper.store.retried_requests import turns
 from cordwood.cluster.zookeeper.store.watched_subjects import Subject
 from cordwood.cluster.zookeeper.store.zookeeper_store import ZooKeeperStore
 from cordwood.cluster.zookeeper.znodes.event_znodes import ConfigEntity
@@ -175,14 +176,15 @@ class EffectPerformer:
         return await self._undamaged(self._unclean_elections, effect.topics)
 
     async def _unclean_elections(self, topics: Sequence[str]) -> dict[str, bool]:
-        configs = await self._store.configs.read_all(
-            [(ConfigEntity("topics", each),) for each in topics]
-        )
         default = str(self._host.is_unclean_election_enabled())
-        return {
-            topic: config.get(_UNCLEAN_ELECTIONS, default).lower() == "true"
-            for topic, config in zip(topics, configs, strict=True)
-        }
+        found = dict[str, bool]()
+        for turn in turns(topics):
+            configs = await self._store.configs.read_all(
+                [(ConfigEntity("topics", each),) for each in turn]
+            )
+            for topic, config in zip(turn, configs, strict=True):
+                found[topic] = config.get(_UNCLEAN_ELECTIONS, default).lower() == "true"
+        return found
 
     # Deletions of topics
 

@@ -1,6 +1,7 @@
 """Cluster in memory: ZooKeeper, and brokers that each may be its controller, in virtual time."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import Future
 from typing import TypeVar
 
 from cordwood.client.network.runtime import ClientRuntime
@@ -25,9 +26,11 @@ from cordwood.cluster.zookeeper.znodes.partition_list_znodes import (
     encode_reassignments,
 )
 from cordwood.core.address import Address
+from cordwood.core.ports import Lane
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.core.uuids import make_uuid
 from cordwood.protocol.schema import Request, Response
+from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.seeded_random import SeededRandom
 from tests.unit.cluster.active_controller.memory_channels import MemoryChannels, Peer
 from tests.unit.cluster.controller.broker_model import BrokerModel
@@ -38,6 +41,16 @@ T = TypeVar("T")
 
 def partition(topic: str, number: int) -> TopicPartition:
     return TopicPartition(TopicName(topic), PartitionId(number))
+
+
+class CountingWorker(InlineWorker):
+    """A worker that counts its calls."""
+
+    calls = 0
+
+    def submit(self, call: Callable[[], T], *, lane: Lane) -> Future[T]:
+        self.calls += 1
+        return super().submit(call, lane=lane)
 
 
 class Host:
@@ -58,13 +71,14 @@ class Host:
         self._connect()
 
     def _connect(self) -> None:
-        world = self.cluster.keeper.world
+        world, self.worker = self.cluster.keeper.world, CountingWorker()
         self.member = Member(self.cluster.keeper, self.broker_id)
         self.controller = ActiveController(
             self.member.store,
             self.cluster.channels,
             self.cluster.settings(self.broker_id),
             ClientRuntime(world.clock, world.clock, SeededRandom(self.broker_id)),
+            worker=self.worker,
             host=self,
         )
 

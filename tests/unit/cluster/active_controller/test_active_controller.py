@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 
+from cordwood.cluster.active_controller.active_controller import SMALL_CLUSTER
 from cordwood.cluster.active_controller.controller_host import ProcessingFailed, RequestFailed
 from cordwood.cluster.zookeeper.client.zookeeper_client import SetDataOp
 from cordwood.cluster.zookeeper.store.metadata_event import ConfigChanged, SessionExpired
@@ -270,6 +271,28 @@ def test_controlled_shutdown_moves_leaders() -> None:
         assert response.error_code == 0
         assert not response.remaining_partitions
         assert world.hosts[3].model.replicas[T_0].leader == 3
+
+    play(scene)
+
+
+# Many partitions
+
+
+def test_steps_about_many_partitions_run_on_the_worker() -> None:
+    async def scene(world: ControllerWorld) -> None:
+        await world.start(1)
+        host = world.hosts[1]
+        before = host.worker.calls
+        await host.controller.allocate_producer_ids(1, broker_epoch=host.model.epoch)
+        assert host.worker.calls == before, "a small cluster"
+
+        await world.create("many", *[(1,)] * (SMALL_CLUSTER + 1))
+        await world.settle(20_000)
+        assert len(host.model.replicas) == SMALL_CLUSTER + 1
+        before = host.worker.calls
+        await host.controller.allocate_producer_ids(1, broker_epoch=host.model.epoch)
+
+        assert host.worker.calls > before
 
     play(scene)
 
