@@ -22,6 +22,8 @@ from tests.interop.kafka_harness.oracle import Oracle
 
 #: Long enough that no session ends by itself on a busy machine.
 SESSION_TIMEOUT_MS: Final = 20_000
+#: The listener for the requests of brokers, where they have one of their own.
+INTERNAL: Final = "INTERNAL"
 _MAIN: Final = "org.apache.zookeeper.server.ZooKeeperServerMain"
 
 
@@ -59,14 +61,49 @@ def kafka39_in(
     zookeeper: RunningZooKeeper, root: str, *, jars: Jars, folder: Path, oracle: Oracle
 ) -> Broker:
     """Kafka 3.9.1 with the id 1 and its default protocol, below a root in ZooKeeper."""
-    port, settings = free_port(), folder / "server.properties"
-    settings.write_text(
-        f"""broker.id=1
+    port = free_port()
+    more = f"""broker.id=1
 broker.rack=r1
 listeners=PLAINTEXT://127.0.0.1:{port}
-zookeeper.connect={zookeeper.address}{root}
+"""
+    return _kafka39(zookeeper, root, port=port, more=more, jars=jars, folder=folder, oracle=oracle)
+
+
+def member39_in(
+    zookeeper: RunningZooKeeper,
+    root: str,
+    *,
+    broker_id: int,
+    jars: Jars,
+    folder: Path,
+    oracle: Oracle,
+) -> Broker:
+    """Kafka 3.9.1 among other brokers, with a listener of its own for these."""
+    port = free_port()
+    more = f"""broker.id={broker_id}
+listeners=PLAINTEXT://127.0.0.1:{port},{INTERNAL}://127.0.0.1:{free_port()}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,{INTERNAL}:PLAINTEXT
+inter.broker.listener.name={INTERNAL}
+zookeeper.session.timeout.ms=4000
+"""
+    return _kafka39(zookeeper, root, port=port, more=more, jars=jars, folder=folder, oracle=oracle)
+
+
+def _kafka39(  # noqa: PLR0913  # tidy: allow[parameters] the parts of the broker
+    zookeeper: RunningZooKeeper,
+    root: str,
+    *,
+    port: int,
+    more: str,
+    jars: Jars,
+    folder: Path,
+    oracle: Oracle,
+) -> Broker:
+    settings = folder / "server.properties"
+    settings.write_text(
+        f"""zookeeper.connect={zookeeper.address}{root}
 log.dirs={folder / "logs"}
-{COMMON}"""
+{more}{COMMON}"""
     )
     return Broker(
         bootstrap=f"127.0.0.1:{port}",
