@@ -62,12 +62,28 @@ class WrittenLog(NamedTuple):
     notes: list[str]
 
 
-class _OpenTransactions:
-    """The producers with an open transaction in the new log, and notes about other batches."""
+class WrittenBatch(NamedTuple):
+    """A batch of a new log: its offsets and bytes, whether it is a marker, and a note about it."""
 
-    def __init__(self, is_unended: Callable[[int, int], bool], notes: list[str]) -> None:
+    offset: int
+    last_offset: int
+    data: bytearray
+    is_marker: bool
+    note: str = ""
+
+
+class RecordSet(NamedTuple):
+    """The bytes of adjacent batches, and the notes about them."""
+
+    data: bytearray
+    notes: list[str]
+
+
+class _OpenTransactions:
+    """The producers with an open transaction in the new log."""
+
+    def __init__(self, is_unended: Callable[[int, int], bool]) -> None:
         self._is_unended = is_unended
-        self._notes = notes
         self._producers: set[int] = set()
 
     def end(self, producer_id: int) -> None:
@@ -86,11 +102,6 @@ class _OpenTransactions:
                 return False
             self._producers.add(producer_id)
         elif header.has_producer_id and producer_id in self._producers:
-            if not batch.is_doubtful:
-                self._notes.append(
-                    f"offsets {batch.offset} to {batch.last_offset} are not in the open transaction"
-                    f" of their producer {producer_id}: they were written without producer"
-                )
             return False
         return True
 
@@ -118,8 +129,9 @@ def write_log(
         log = Log.open(place, ports, table=table, deletions=_NoDeletions())
         max_bytes = min(SET_BYTES, config.segment_bytes)
         notes: list[str] = []
-        for data in record_sets(contents, windows, max_bytes=max_bytes, notes=notes):
-            log.append_as_follower(data, leader_epoch=INT32_MAX)
+        for each in record_sets(contents, windows, max_bytes=max_bytes):
+            log.append_as_follower(each.data, leader_epoch=INT32_MAX)
+            notes += each.notes
         end = log.bounds.log_end
         log.set_high_watermark(end)
         log.close()
@@ -146,48 +158,61 @@ def removed_on_error(files: Files, target: str) -> Iterator[None]:
 
 
 def record_sets(
-    contents: NewContents, windows: SourceWindows, *, max_bytes: int, notes: list[str]
-) -> Iterator[bytearray]:
-    """Yield the bytes of the batches in sets of at most `max_bytes` that fit into one segment."""
-    held, first = bytearray(), 0
-    for offset, last_offset, data, is_marker in ordered_batches(contents, windows, notes=notes):
-        is_far = last_offset - first > INT32_MAX
-        if held and (is_far or len(held) + len(data) > max_bytes):
+    contents: NewContents, windows: SourceWindows, *, max_bytes: int
+) -> Iterator[RecordSet]:
+    """Yield the batches in sets of at most `max_bytes` that fit into one segment."""
+    held, first = RecordSet(bytearray(), []), 0
+    for batch in ordered_batches(contents, windows):
+        is_far = batch.last_offset - first > INT32_MAX
+        if held.data and (is_far or len(held.data) + len(batch.data) > max_bytes):
             yield held
-            held = bytearray()
-        if not held:
-            first = offset
-        held += data
-        if is_marker:
+            held = RecordSet(bytearray(), [])
+        if not held.data:
+            first = batch.offset
+        held.data.extend(batch.data)
+        held.notes.extend([batch.note] if batch.note else [])
+        if batch.is_marker:
             # The index has for each abort what the log has up to its marker, and not behind it.
             yield held
-            held = bytearray()
-    if held:
+            held = RecordSet(bytearray(), [])
+    if held.data:
         yield held
 
 
-def ordered_batches(
-    contents: NewContents, windows: SourceWindows, *, notes: list[str]
-) -> Iterator[tuple[int, int, bytearray, bool]]:
-    """Yield offsets and bytes of each batch, and whether it is a marker, rebuilt ones too."""
+def ordered_batches(contents: NewContents, windows: SourceWindows) -> Iterator[WrittenBatch]:
+    """Yield each batch and each rebuilt marker, in order."""
     markers = iter([*contents.markers, None])
     marker, epoch = next(markers), int(NO_LEADER_EPOCH)
-    opened = _OpenTransactions(contents.is_unended, notes)
+    opened = _OpenTransactions(contents.is_unended)
     for run in contents.runs:
         for batch in batches_of(run, windows):
             while marker is not None and marker.offset < batch.offset:
-                yield marker.offset, marker.offset, marker.encoded(after_epoch=epoch), True
+                yield _rebuilt(marker, epoch)
                 opened.end(marker.event.producer_id)
                 marker = next(markers)
             if batch.is_doubtful and epoch != NO_LEADER_EPOCH:
                 # Its file may not be that of the batches around it.
                 batch = batch._replace(epoch=epoch)  # noqa: PLW2901 - the corrected batch
             epoch = max(epoch, batch.epoch)
-            data = _bytes_of(batch, windows, has_producer=opened.takes_producer(batch))
-            yield batch.offset, batch.last_offset, data, batch.header.is_control
+            has_producer = opened.takes_producer(batch)
+            data = _bytes_of(batch, windows, has_producer=has_producer)
+            note = "" if has_producer or batch.is_doubtful else _outside_note(batch)
+            yield WrittenBatch(batch.offset, batch.last_offset, data, batch.header.is_control, note)
     while marker is not None:
-        yield marker.offset, marker.offset, marker.encoded(after_epoch=epoch), True
+        yield _rebuilt(marker, epoch)
         marker = next(markers)
+
+
+def _rebuilt(marker: RebuiltMarker, epoch: int) -> WrittenBatch:
+    data = marker.encoded(after_epoch=epoch)
+    return WrittenBatch(marker.offset, marker.offset, data, is_marker=True)
+
+
+def _outside_note(batch: SalvagedBatch) -> str:
+    return (
+        f"offsets {batch.offset} to {batch.last_offset} are not in the open transaction"
+        f" of their producer {batch.header.producer_id}: they were written without producer"
+    )
 
 
 def _bytes_of(batch: SalvagedBatch, windows: SourceWindows, *, has_producer: bool) -> bytearray:

@@ -28,8 +28,8 @@ from tests.unit.workbench.salvage_samples import (
 def sets(data: bytes, *, max_bytes: int) -> list[int]:
     (runs,), windows = runs_in({"a": data})
     contents = NewContents(runs, (), 0, lambda *_: False)
-    found = record_sets(contents, windows, max_bytes=max_bytes, notes=[])
-    return [len(each) // len(batch()) for each in found]
+    found = record_sets(contents, windows, max_bytes=max_bytes)
+    return [len(each.data) // len(batch()) for each in found]
 
 
 def test_record_sets_respect_the_limits_of_a_segment() -> None:
@@ -45,11 +45,9 @@ def test_rebuilt_markers_are_written_at_their_offsets_and_end_a_set() -> None:
     event = TransactionEvent(0, 0, 7, 0, 0, 1000)
     markers = [RebuiltMarker(offset, is_commit=True, event=event, why="why") for offset in (4, 9)]
 
-    found = record_sets(
-        NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999, notes=[]
-    )
+    found = record_sets(NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999)
 
-    assert [[each.base_offset for each in batches(data)] for data in found] == [[0, 4], [5, 9]]
+    assert [[each.base_offset for each in batches(one.data)] for one in found] == [[0, 4], [5, 9]]
 
 
 def test_rebuilt_marker_has_the_leader_epoch_of_its_place() -> None:
@@ -61,11 +59,9 @@ def test_rebuilt_marker_has_the_leader_epoch_of_its_place() -> None:
         for offset in (4, 9)
     ]
 
-    found = record_sets(
-        NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999, notes=[]
-    )
+    found = record_sets(NewContents(runs, markers, 0, lambda *_: False), windows, max_bytes=9999)
 
-    epochs = [[each.partition_leader_epoch for each in batches(data)] for data in found]
+    epochs = [[each.partition_leader_epoch for each in batches(one.data)] for one in found]
     assert epochs == [[0, 0], [3, 3]]
 
 
@@ -73,11 +69,9 @@ def test_rebuilt_batch_of_a_transaction_without_an_end_is_in_none() -> None:
     runs = list(runs_of(chain_of(harmed(transactional(0, 3), 61, 62)).batches))
     _, windows = runs_in({})
 
-    (data,) = record_sets(
-        NewContents(runs, (), 0, lambda *_: True), windows, max_bytes=9999, notes=[]
-    )
+    (found,) = record_sets(NewContents(runs, (), 0, lambda *_: True), windows, max_bytes=9999)
 
-    (only,) = batches(data)
+    (only,) = batches(found.data)
     assert (only.is_transactional, only.producer_id, only.is_crc_valid()) == (False, -1, True)
 
 
