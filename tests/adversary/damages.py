@@ -22,6 +22,7 @@ _MOST: Final = 3
 #: The share of directories that have lost the files next to them, in addition to other damage.
 _ALONE: Final = 0.1
 LOST_CHECKPOINTS: Final = "lost checkpoints"
+LOST_TAIL: Final = "cleaned segment without its indexed tail"
 LOST_MARKERS: Final = "lost cleaned segment with a marker"
 
 
@@ -244,6 +245,28 @@ def _lost_marker_segment(out: DamagedLog, chance: random.Random) -> bool:
     return bool(stems)
 
 
+def _lost_tail(out: DamagedLog, chance: random.Random) -> bool:
+    """Cut a segment that a cleaner has worked on between batches, before one in an index."""
+    found = [
+        each
+        for each in out.source.batches
+        if each.last_offset < out.source.cleaned_to and each.position and _is_indexed(out, each)
+    ]
+    if found:
+        batch = chance.choice(found)
+        size = len(out.files[batch.file])
+        out.files[batch.file] = out.files[batch.file][: batch.position]
+        out.touched.append(TouchedBytes(batch.file, batch.position, size))
+    return bool(found)
+
+
+def _is_indexed(out: DamagedLog, batch: WrittenBatch) -> bool:
+    """Return whether an offset index has an entry for a batch, or one behind it."""
+    index = out.files.get(batch.file.replace(".log", ".index"), b"")
+    last = struct.unpack(">ii", index[-8:])[1] if index else -1
+    return last >= batch.position
+
+
 def _lost_log(out: DamagedLog, chance: random.Random) -> bool:
     name = _log(out, chance)
     if not name or len([each for each in out.files if each.endswith(".log")]) < 2:
@@ -376,8 +399,9 @@ DAMAGES: Final[dict[str, Damage]] = {
     "lost epochs": _removed("leader-epoch-checkpoint"),
     "bad checkpoint": _bad_checkpoint,
 }
-#: Kinds that are not drawn like the others: one in addition to them, one if it is chosen.
+#: Kinds that are not drawn like the others: one in addition to them, others if chosen.
 _APART: Final[dict[str, Damage]] = {
     LOST_CHECKPOINTS: _lost_checkpoints,
     LOST_MARKERS: _lost_marker_segment,
+    LOST_TAIL: _lost_tail,
 }

@@ -23,7 +23,7 @@ from cordwood.workbench.salvage.marker_bounds import MarkerBounds
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.transaction_ends import RebuiltMarker, TransactionEnds
 from cordwood.workbench.verify import log_end_witnesses
-from tests.adversary.damages import LOST_CHECKPOINTS, LOST_MARKERS
+from tests.adversary.damages import LOST_CHECKPOINTS, LOST_MARKERS, LOST_TAIL
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -149,8 +149,8 @@ def _nothing_bounds_markers(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "marker_bounds", bounds)
 
 
-def _gaps_lack_no_marker(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(salvage, "gaps_with_markers", lambda *_, **__: set())
+def _tails_are_cleaned(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(FileBounds, "has_lost_tail", lambda *_: False)
 
 
 class ChosenDamage(NamedTuple):
@@ -194,7 +194,8 @@ CHOSEN: Final[dict[str, ChosenDamage]] = {
     "a cleaner removes markers before their data": ChosenDamage(
         _nothing_bounds_markers, ("segment of a replica", "lost segment")
     ),
-    "a cleaner explains each gap": ChosenDamage(_gaps_lack_no_marker, (LOST_MARKERS,)),
+    "a cleaner explains each gap": ChosenDamage(_nothing_bounds_markers, (LOST_MARKERS,)),
+    "a cleaner explains the tail of a file": ChosenDamage(_tails_are_cleaned, (LOST_TAIL,)),
     "indexes do not show the end": ChosenDamage(
         _indexes_show_no_end, (*_TORN_COPY, "lost snapshot")
     ),
