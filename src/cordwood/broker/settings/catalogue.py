@@ -15,6 +15,7 @@ from typing import Final
 
 from cordwood.broker.settings.access import ACCESS
 from cordwood.broker.settings.cleaner import CLEANER
+from cordwood.broker.settings.cluster import CLUSTER
 from cordwood.broker.settings.groups import GROUPS
 from cordwood.broker.settings.identity import IDENTITY
 from cordwood.broker.settings.ignored.ignored_catalogue import IGNORED_SETTINGS, find_ignore_reason
@@ -38,6 +39,7 @@ TABLES: Final = MappingProxyType(
         "Topic defaults": TOPIC_DEFAULTS,
         "Log maintenance": LOG_MAINTENANCE,
         "Compaction": CLEANER,
+        "The cluster": CLUSTER,
         "Replication": REPLICATION,
         "Consumer groups": GROUPS,
         "Transactions": TRANSACTIONS,
@@ -49,7 +51,7 @@ TABLES: Final = MappingProxyType(
 )
 #: Tables of features that are not implemented yet; the change that adds a feature removes its
 #: title.
-NOT_IMPLEMENTED: Final = frozenset({"Replication", "Quotas", "Access control"})
+NOT_IMPLEMENTED: Final = frozenset({"The cluster", "Replication", "Quotas", "Access control"})
 BROKER_SETTINGS: Final = SettingTable(
     each for table in (*TABLES.values(), IGNORED_SETTINGS) for each in table
 )

@@ -165,7 +165,7 @@ GROUPS: Final = SettingTable(
             name="offsets.topic.replication.factor",
             type=SettingType.SHORT,
             default=3,
-            doc="The replication factor of the offsets topic, at most the number of brokers.",
+            doc="The replication factor of the offsets topic; 1 on a broker without a cluster.",
             at_least=1,
         ),
         Setting(

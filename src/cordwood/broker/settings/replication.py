@@ -4,6 +4,9 @@ from typing import Final
 
 from cordwood.core.settings import Setting, SettingScope, SettingTable, SettingType
 
+#: Kafka's class for fetches from followers in the rack of the consumer (KIP-392).
+RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
 REPLICATION: Final = SettingTable(
     (
         Setting(
@@ -98,6 +101,16 @@ REPLICATION: Final = SettingTable(
             default=300,
             doc="The interval between checks for leaders that are not preferred.",
             at_least=1,
+        ),
+        Setting(
+            name="replica.selector.class",
+            type=SettingType.STRING,
+            default=None,
+            doc=(
+                "The choice of the replica that a consumer reads: the class that prefers the "
+                "consumer's rack, or not set for the leader."
+            ),
+            one_of=(RACK_AWARE_SELECTOR,),
         ),
         Setting(
             name="ssl.endpoint.identification.algorithm",

@@ -72,7 +72,7 @@ TRANSACTIONS: Final = SettingTable(
             name="transaction.state.log.replication.factor",
             type=SettingType.SHORT,
             default=3,
-            doc="The replication factor of the transaction topic.",
+            doc="The replication factor of the transaction topic; 1 on a broker without a cluster.",
             at_least=1,
         ),
         Setting(

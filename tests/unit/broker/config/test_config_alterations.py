@@ -146,7 +146,7 @@ def test_invalid_alteration_of_a_topic_is_rejected(name: str, value: str, told: 
     (
         (BROKER, "num.partitions", "Cannot update these configs dynamically: [num.partitions]"),
         (BROKER, "process.roles", "Cannot update these configs dynamically: [process.roles]"),
-        (BROKER, "zookeeper.a", "Cannot update these configs dynamically: [zookeeper.a]"),
+        (BROKER, "zookeeper.ssl.a", "Cannot update these configs dynamically: [zookeeper.ssl.a]"),
         (
             ALL_BROKERS,
             "num.io.threads",

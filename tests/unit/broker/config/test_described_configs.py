@@ -101,12 +101,12 @@ def test_internal_setting_is_shown_only_if_it_is_given() -> None:
 
 
 def test_name_that_is_not_declared_is_shown_without_its_value() -> None:
-    entry = shown("zookeeper.connect", {"zookeeper.connect": "secret:1"})
+    entry = shown("zookeeper.ssl.protocol", {"zookeeper.ssl.protocol": "secret:1"})
 
     assert entry is not None
     assert (entry.value, entry.type, entry.is_sensitive) == (None, UNKNOWN_TYPE, True)
     assert entry.synonyms == (
-        DescribedSynonym("zookeeper.connect", None, ConfigSource.STATIC_BROKER),
+        DescribedSynonym("zookeeper.ssl.protocol", None, ConfigSource.STATIC_BROKER),
     )
 
 

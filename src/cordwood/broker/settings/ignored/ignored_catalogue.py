@@ -22,7 +22,12 @@ _DECLARED: Final = (
     *GROUP_TYPES,
 )
 _OTHERS: Final = {
-    "the broker stores its own metadata": ("zookeeper.",),
+    "ZooKeeper is used without TLS and without access control": (
+        "zookeeper.clientCnxnSocket",
+        "zookeeper.set.acl",
+        "zookeeper.ssl.",
+    ),
+    "there is no migration to a controller quorum": ("zookeeper.metadata.migration.",),
     "Java classes cannot be loaded": (
         "alter.config.policy.",
         "client.quota.callback.",
@@ -33,24 +38,19 @@ _OTHERS: Final = {
     "remote storage is not supported": ("rlmm.config.", "rsm.config."),
     "Kafka 4 has removed them": (
         "auto.include.jmx.reporter",
-        "broker.id.generation.enable",
         "control.plane.listener.name",
-        "controlled.shutdown.max.retries",
-        "controlled.shutdown.retry.backoff.ms",
         "delegation.token.master.key",
         "eligible.leader.replicas.enable",
         "group.coordinator.new.enable",
         "group.share.enable",
         "group.share.max.groups",
         "inter.broker.protocol.version",
-        "leader.imbalance.per.broker.percentage",
         "log.message.downconversion.enable",
         "log.message.format.version",
         "log.message.timestamp.difference.max.ms",
         "metadata.log.segment.min.bytes",
         "offsets.commit.required.acks",
         "password.encoder.",
-        "reserved.broker.max.id",
     ),
 }
 

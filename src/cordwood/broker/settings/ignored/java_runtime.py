@@ -19,7 +19,6 @@ JAVA_RUNTIME: Final = (
             default="org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
             scope=Scope.BROKER,
         ),
-        ignored("replica.selector.class", Type.STRING),
         ignored("sasl.client.callback.handler.class", Type.CLASS),
         ignored("sasl.login.callback.handler.class", Type.CLASS),
         ignored("sasl.login.class", Type.CLASS),

@@ -14,7 +14,7 @@ from cordwood.core.settings import SettingScope
     ("key", "reason"),
     (
         ("num.io.threads", "one thread handles requests, and a pool runs blocking calls"),
-        ("zookeeper.connect", "the broker stores its own metadata"),
+        ("zookeeper.set.acl", "ZooKeeper is used without TLS and without access control"),
         ("password.encoder.secret", "Kafka 4 has removed them"),
         ("rsm.config.bucket", "remote storage is not supported"),
         ("num.partitions", None),
