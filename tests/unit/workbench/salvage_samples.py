@@ -17,6 +17,7 @@ from cordwood.workbench.salvage.batch_chain import BatchChain, build_chain
 from cordwood.workbench.salvage.batch_run import SalvagedRun, SourceWindows, runs_of
 from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, scan_file
 from cordwood.workbench.salvage.file_bounds import FileBounds
+from cordwood.workbench.salvage.indexed_offsets import IndexedOffsets, indexed_offsets
 from tests.unit.workbench.dump_samples import FOLDER, files_of, window_of
 
 SOURCE = "/logs/t-0"
@@ -148,6 +149,12 @@ def directory(contents: dict[str, bytes], *, beside: dict[str, bytes] | None = N
         for name, data in given.items():
             files.create(f"{folder}/{name}").append(data)
     return files
+
+
+def indexes(base: int, times: bytes = b"", positions: bytes = b"") -> IndexedOffsets:
+    """Return the indexes of a segment with these entries."""
+    contents = {f"{base:020}.timeindex": times, f"{base:020}.index": positions}
+    return indexed_offsets(directory(contents), SOURCE, base=base)
 
 
 def ports(files: MemoryFiles) -> Ports:

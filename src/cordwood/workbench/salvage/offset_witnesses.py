@@ -23,7 +23,7 @@ from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.storage.producers.producer_snapshot import decode_snapshot
-from cordwood.workbench.salvage.indexed_offsets import IndexedOffsets
+from cordwood.workbench.salvage.indexed_offsets import NO_INDEXES, IndexedOffsets
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
 
 #: The last offsets of batches, by producer id, producer epoch and last sequence.
@@ -80,7 +80,7 @@ class OffsetWitnesses:
 
     def __init__(
         self,
-        indexed: IndexedOffsets = IndexedOffsets(),  # noqa: B008 - a value
+        indexed: IndexedOffsets = NO_INDEXES,
         *,
         epochs: Sequence[EpochEntry] = (),
         has_first_epoch: bool = False,

@@ -46,6 +46,7 @@ from cordwood.workbench.salvage.new_log import (
     removed_on_error,
     write_log,
 )
+from cordwood.workbench.salvage.offset_witnesses import NO_WITNESSES
 from cordwood.workbench.salvage.producer_events import ProducerEvents
 from cordwood.workbench.salvage.salvage_report import (
     DamagedOffsets,
@@ -237,7 +238,7 @@ def _read_files(
         contents.files.append(file)
         contents.runs.append(runs.within)
         contents.strays.extend(runs.strays)
-        contents.bounds[path] = bounds
+        contents.bounds[path] = bounds._replace(witnesses=NO_WITNESSES)
         if file.rank == 1 and runs.epoch is not None:
             epoch = runs.epoch
         contents.misfits.extend(runs.misfits)

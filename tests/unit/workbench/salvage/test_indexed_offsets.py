@@ -15,6 +15,7 @@ from tests.unit.workbench.salvage_samples import (
     chain_of,
     directory,
     headed,
+    indexes,
     ports,
 )
 
@@ -27,10 +28,14 @@ POSITIONS = struct.pack(">iiii", 3, 0, 9, 500)
 def test_indexes_of_a_segment_are_read_without_unused_space() -> None:
     contents = {f"{STEM}.timeindex": TIMES + bytes(24), f"{STEM}.index": POSITIONS + bytes(3)}
 
-    found = indexed_offsets(directory(contents), SOURCE, base=100)
+    found = [
+        indexed_offsets(directory(each), SOURCE, base=100)
+        for each in (contents, {}, {f"{STEM}.index": bytes(16)})
+    ]
 
-    assert found == IndexedOffsets(100, TIMES, POSITIONS)
-    assert indexed_offsets(directory({}), SOURCE, base=100) == IndexedOffsets(100)
+    counts = [[each.entries.count for each in both] for both in found]
+    assert counts == [[2, 2], [0, 0], [0, 0]]
+    assert (found[0].times.last, found[0].positions.last) == ((1003, 107), (109, 500))
 
 
 @pytest.mark.parametrize(
@@ -38,13 +43,13 @@ def test_indexes_of_a_segment_are_read_without_unused_space() -> None:
     ((100, 110, True), (107, 108, True), (108, 120, False), (100, 107, False), (103, None, True)),
 )
 def test_time_of_a_batch_has_an_offset_in_a_range(first: int, end: int | None, has: object) -> None:
-    indexed = IndexedOffsets(100, TIMES)
+    indexed = indexes(100, TIMES)
 
     assert indexed.has_between(headed(batch(100)), first, end=end) is has
 
 
 def test_position_of_a_batch_has_an_offset_in_a_range() -> None:
-    indexed = IndexedOffsets(100, positions=POSITIONS)
+    indexed = indexes(100, positions=POSITIONS)
     header = headed(batch(100))
 
     assert indexed.has_between(header, 103, end=104)
@@ -56,9 +61,9 @@ def test_position_of_a_batch_has_an_offset_in_a_range() -> None:
 @pytest.mark.parametrize(
     ("indexed", "end"),
     (
-        (IndexedOffsets(100), 100),
-        (IndexedOffsets(100, TIMES), 108),
-        (IndexedOffsets(100, TIMES, POSITIONS), 110),
+        (indexes(100), 100),
+        (indexes(100, TIMES), 108),
+        (indexes(100, TIMES, POSITIONS), 110),
     ),
 )
 def test_indexes_have_an_end(indexed: IndexedOffsets, end: int) -> None:
@@ -74,7 +79,7 @@ def test_batch_before_the_position_of_its_entry_shows_missing_bytes(
 ) -> None:
     """Brokers before 4.1 write the position of the first batch of several."""
     header = headed(batch(offset))._replace(position=position)
-    indexed = IndexedOffsets(100, positions=POSITIONS)
+    indexed = indexes(100, positions=POSITIONS)
 
     assert indexed.missing_bytes(SalvagedBatch("file", header, offset=offset)) == missing
 
@@ -82,7 +87,7 @@ def test_batch_before_the_position_of_its_entry_shows_missing_bytes(
 @pytest.mark.parametrize(("last", "lost"), ((3, []), (9, [(4, 10)]), (10, [])))
 def test_file_may_end_before_an_offset_of_its_index(last: int, lost: list[tuple[int, int]]) -> None:
     """A cleaner has worked there, so only the index shows the end; offset 10 is the next file's."""
-    indexed = IndexedOffsets(0, struct.pack(">qi", 2000, last))
+    indexed = indexes(0, struct.pack(">qi", 2000, last))
     bounds = FileBounds(0, 10, cleaned_to=10, witnesses=OffsetWitnesses(indexed))
     order = OffsetOrder(bounds)
 
@@ -94,7 +99,7 @@ def test_file_may_end_before_an_offset_of_its_index(last: int, lost: list[tuple[
 
 
 def test_gap_with_the_indexed_offset_of_a_batch_is_not_in_order() -> None:
-    witnesses = OffsetWitnesses(IndexedOffsets(100, TIMES))
+    witnesses = OffsetWitnesses(indexes(100, TIMES))
     bounds = FileBounds(100, 120, cleaned_to=120, witnesses=witnesses)
     first, second = (
         SalvagedBatch("file", headed(batch(offset, 1)), offset=offset) for offset in (100, 109)
@@ -111,7 +116,7 @@ def test_gap_with_the_indexed_offset_of_a_batch_is_not_in_order() -> None:
 
 
 def test_batch_whose_indexed_offset_is_in_the_gap_next_to_it_is_doubtful() -> None:
-    witnesses = OffsetWitnesses(IndexedOffsets(0, struct.pack(">qi", 1003, 7)))
+    witnesses = OffsetWitnesses(indexes(0, struct.pack(">qi", 1003, 7)))
     bounds = FileBounds(0, 20, cleaned_to=20, witnesses=witnesses)
 
     chain = chain_of(batch(0, 2) + batch(9), bounds=bounds)

@@ -1,5 +1,6 @@
 """Salvage of partitions with many segments, batches and gaps: work, memory and report."""
 
+import struct
 import sys
 import tracemalloc
 from pathlib import Path
@@ -72,6 +73,19 @@ def test_work_is_linear_in_segments(tmp_path: Path) -> None:
     calls = count_calls(few), count_calls(many)
 
     assert calls[1] < 5 * calls[0]
+
+
+def test_memory_does_not_grow_with_the_indexes_of_all_segments(tmp_path: Path) -> None:
+    """Their entries are those of other offsets than the segments have."""
+    index = b"".join(struct.pack(">ii", at, at) for at in range(1 << 20, (1 << 20) + 10_000))
+    few, many = (written(tmp_path, segments=each, batches=1) for each in (5, 50))
+    for log in (*few.glob("*.log"), *many.glob("*.log")):
+        log.with_suffix(".index").write_bytes(index)
+    salvage_into_out(written(tmp_path, segments=1, batches=1))
+
+    peaks = peak_of(few), peak_of(many)
+
+    assert peaks[1] - peaks[0] < 5 * len(index)
 
 
 def test_memory_does_not_grow_with_the_batches_of_all_segments(tmp_path: Path) -> None:

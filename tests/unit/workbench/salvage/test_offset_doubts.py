@@ -6,10 +6,9 @@ import pytest
 
 from cordwood.workbench.salvage.batch_chain import BatchChain
 from cordwood.workbench.salvage.file_bounds import FileBounds
-from cordwood.workbench.salvage.indexed_offsets import IndexedOffsets
 from cordwood.workbench.salvage.offset_witnesses import OffsetWitnesses
 from cordwood.workbench.salvage.salvaged_batch import Trust
-from tests.unit.workbench.salvage_samples import batch, broken, chain_of, harmed
+from tests.unit.workbench.salvage_samples import batch, broken, chain_of, harmed, indexes
 
 
 def trusts(chain: BatchChain) -> list[tuple[int, Trust]]:
@@ -73,7 +72,7 @@ def test_batch_before_missing_bytes_is_doubtful(entry: int, trust: Trust) -> Non
     """They were cut out: its header may be that of a batch that is gone."""
     data = batch(0) + batch(4) + batch(9) + batch(13)
     positions = struct.pack(">iiii", 3, 0, 16, 3 * len(batch()) + entry)
-    witnesses = OffsetWitnesses(IndexedOffsets(0, positions=positions))
+    witnesses = OffsetWitnesses(indexes(0, positions=positions))
 
     chain = chain_of(data, bounds=FileBounds(0, 17, cleaned_to=17, witnesses=witnesses))
 
@@ -83,7 +82,7 @@ def test_batch_before_missing_bytes_is_doubtful(entry: int, trust: Trust) -> Non
 def test_time_of_a_damaged_batch_does_not_make_the_next_one_doubtful() -> None:
     """The index has the first batch of that time; the other joins both neighbours."""
     data = batch(0, 2) + broken(batch(2, 2)) + batch(4) + batch(8)
-    witnesses = OffsetWitnesses(IndexedOffsets(0, struct.pack(">qi", 1003, 3)))
+    witnesses = OffsetWitnesses(indexes(0, struct.pack(">qi", 1003, 3)))
 
     chain = chain_of(data, bounds=FileBounds(0, 12, witnesses=witnesses))
 

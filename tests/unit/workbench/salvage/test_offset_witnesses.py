@@ -8,7 +8,6 @@ from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.producers.producer_state_entry import BatchMetadata, ProducerStateEntry
-from cordwood.workbench.salvage.indexed_offsets import IndexedOffsets
 from cordwood.workbench.salvage.offset_witnesses import FreeOffsets, OffsetWitnesses, SnapshotFile
 from cordwood.workbench.salvage.salvage import salvage
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
@@ -18,6 +17,7 @@ from tests.unit.workbench.salvage_samples import (
     directory,
     headed,
     idempotent,
+    indexes,
     ports,
 )
 
@@ -99,7 +99,7 @@ def test_damaged_snapshot_and_other_batches_have_no_offset() -> None:
 
 def test_index_counts_only_on_sides_without_damage() -> None:
     """The sample batch has the latest time of both entries."""
-    early, late = (IndexedOffsets(0, struct.pack(">qi", 1003, at)) for at in (3, 20))
+    early, late = (indexes(0, struct.pack(">qi", 1003, at)) for at in (3, 20))
     found = salvaged_batch(batch(8), offset=8)
 
     assert OffsetWitnesses(early).contradict(found, FreeOffsets(0, 30))
