@@ -2,8 +2,9 @@
 
 Batches are sent as file ranges without decoding, so batches of old formats are sent unchanged.
 Versions below 10 get UNSUPPORTED_COMPRESSION_TYPE for a topic with `compression.type` zstd, as
-their clients cannot decompress it. From version 16 on, an error of the leadership has the current
-leader with it.
+their clients cannot decompress it. From version 11 on, a consumer may read from a follower, and the
+leader may name one in the consumer's rack (KIP-392). From version 16 on, an error of the leadership
+has the current leader with it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,8 +34,11 @@ from cordwood.broker.partitions.hosted_partitions import TopicRef
 from cordwood.broker.partitions.idle_reader import IdleReader
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_fetch import PartitionFetch
+from cordwood.broker.partitions.replica_selector import ReplicaSelection
 from cordwood.broker.partitions.requested_partitions import partitions_of
 from cordwood.broker.services import BrokerServices
+from cordwood.broker.settings.replication import RACK_AWARE_SELECTOR
+from cordwood.cluster.partition.replica_state import NO_BROKER_EPOCH
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import (
     FencedLeaderEpochError,
@@ -57,6 +61,8 @@ from cordwood.storage.log.log_read import FetchIsolation
 _FIRST_WITH_ZSTD: Final = 10
 _OF_LEADERSHIP: Final = frozenset({NotLeaderOrFollowerError.code, FencedLeaderEpochError.code})
 _FIRST_WITH_LEADERS: Final = 16
+#: The first version whose readers may read from a follower.
+_FIRST_WITH_RACK: Final = 11
 _NONE: Final = -1
 #: The number of partitions between two looks at the time.
 _LOOKUPS_AT_A_TIME: Final = 64
@@ -74,7 +80,7 @@ async def fetch(
         request, partitions, version=version, now_ms=clock.monotonic_ms()
     )
     requested = fetch_context.requested
-    params = _params(broker, request, fetch_context, version=version)
+    params = _params(broker, request, fetch_context, context=context)
     results = await delayed_fetch.fetch(
         await _fetches(broker, requested, params, version=version, turns=turns),
         params,
@@ -121,9 +127,14 @@ def error_response(
 
 
 def _params(
-    broker: BrokerServices, request: FetchRequest, context: FetchContext, *, version: int
+    broker: BrokerServices,
+    request: FetchRequest,
+    fetch_context: FetchContext,
+    *,
+    context: RequestContext,
 ) -> FetchParams:
-    session, partitions = context.session, len(context.requested)
+    session, partitions = fetch_context.session, len(fetch_context.requested)
+    version = context.api_version
     max_bytes = min(request.max_bytes, broker.configs.integer("fetch.max.bytes"))
     state = request.replica_state
     replica_id = request.replica_id if state is None else state.replica_id
@@ -139,8 +150,25 @@ def _params(
         ),
         isolation=FetchIsolation.LOG_END if is_replica else isolation_of(request.isolation_level),
         replica_id=replica_id if is_replica else CONSUMER,
+        broker_epoch=NO_BROKER_EPOCH if state is None else state.replica_epoch,
+        needs_leader=is_replica or version < _FIRST_WITH_RACK,
+        selection=None if is_replica else _selection(broker, request.rack_id, context=context),
         readers=session.readers if session is not None and has_readers else None,
     )
+
+
+def _selection(
+    broker: BrokerServices, rack: str, *, context: RequestContext
+) -> ReplicaSelection | None:
+    """Return the racks by which a leader selects another replica; None if it does not."""
+    is_selecting = (
+        bool(rack) and broker.configs.text("replica.selector.class") == RACK_AWARE_SELECTOR
+    )
+    if not is_selecting:
+        return None
+    reachable = broker.metadata.image.endpoints_of(context.connection.listener)
+    racks = {each.node_id: each.rack for each, _ in reachable}
+    return ReplicaSelection(rack, racks, broker.partitions.node_id)
 
 
 async def _fetches(
@@ -184,6 +212,7 @@ def _partition_fetch(
         wanted.partition_max_bytes,
         wanted.current_leader_epoch,
         wanted.last_fetched_epoch,
+        wanted.log_start_offset,
     )
 
 
@@ -227,6 +256,7 @@ def _data(key: Key, result: PartitionFetchResult, leaders: CurrentLeaders | None
         aborted_transactions=None if read.aborted is None else _in_order(read.aborted),
         records=b"" if read.slice is None else read.slice,
     )
+    data.preferred_read_replica = result.preferred_read_replica
     if divergence is not None:
         data.diverging_epoch = EpochEndOffset(
             epoch=divergence.epoch, end_offset=divergence.end_offset

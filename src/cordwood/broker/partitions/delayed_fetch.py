@@ -8,6 +8,7 @@ The response is sent at once if one of these holds:
 
     `max_wait_ms` is 0, or `min_bytes` have been read
     a partition has an error, or its log has diverged from the fetcher's
+    a consumer is to read from another replica
     a read ended at the end of a segment: only the next fetch reads the segment after it
     no requested partition is hosted here, so that no append can complete the fetch
 
@@ -33,7 +34,10 @@ from cordwood.broker.partitions.idle_reader import IdleReader
 from cordwood.broker.partitions.offset_waiters import OffsetWaiter
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_fetch import PartitionFetch
+from cordwood.broker.partitions.replica_selector import ReplicaSelection
 from cordwood.broker.partitions.session_readers import SessionReader, SessionReaders
+from cordwood.cluster.partition.leader import Leader
+from cordwood.cluster.partition.replica_state import NO_BROKER_EPOCH
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Clock, Scheduler
@@ -43,6 +47,7 @@ from cordwood.storage.log.log_read import FetchIsolation, LogPosition, LogRead, 
 _READ_COMMITTED: Final = 1
 #: The replica id of a consumer.
 CONSUMER: Final = -1
+NO_REPLICA: Final = -1
 
 
 class FetchParams(NamedTuple):
@@ -52,8 +57,13 @@ class FetchParams(NamedTuple):
     min_bytes: int
     max_wait_ms: int
     isolation: FetchIsolation = FetchIsolation.HIGH_WATERMARK
-    #: The follower that fetches, -1 for a consumer.
+    #: The follower that fetches, -1 for a consumer, and the epoch of its registration.
     replica_id: int = CONSUMER
+    broker_epoch: int = NO_BROKER_EPOCH
+    #: Whether a log that follows another broker must not be read.
+    needs_leader: bool = True
+    #: The replicas near the consumer, from which it should read.
+    selection: ReplicaSelection | None = None
     #: The readers of its session, for which the results get readers.
     readers: SessionReaders | None = None
 
@@ -61,13 +71,15 @@ class FetchParams(NamedTuple):
 class PartitionFetchResult(NamedTuple):
     """The outcome for one partition: an error, a read, or the point where the logs diverged.
 
-    `reader` waits at the end of the read, for the next fetches of the session.
+    `reader` waits at the end of the read, for the next fetches of the session. With a preferred
+    read replica there are no records: the consumer is to read from there.
     """
 
     read: LogRead | None = None
     error: KafkaError | None = None
     divergence: EpochEnd | None = None
     reader: IdleReader | None = None
+    preferred_read_replica: int = NO_REPLICA
 
     @property
     def length(self) -> int:
@@ -76,7 +88,12 @@ class PartitionFetchResult(NamedTuple):
     @property
     def is_urgent(self) -> bool:
         """Whether waiting cannot add to this result."""
-        return self.read is None or self.divergence is not None or self.read.has_more
+        return (
+            self.read is None
+            or self.divergence is not None
+            or self.preferred_read_replica != NO_REPLICA
+            or self.read.has_more
+        )
 
     def release(self) -> None:
         """Release the slice of a read that will not be sent, and the reader."""
@@ -221,7 +238,7 @@ class _DelayedFetch:
         before.release()
         wanted = self._partitions[index]
         if isinstance(wanted.source, Partition):
-            result = self._read(wanted.source, wanted)
+            result = _read(wanted.source, wanted, self._params, used_bytes=self.bytes)
             self._is_urgent |= result.is_urgent
             if self._readers is not None:
                 result = self._with_reader(index, result, readers=self._readers)
@@ -239,6 +256,7 @@ class _DelayedFetch:
             not isinstance(wanted.source, Partition)
             or read is None
             or result.divergence is not None
+            or result.preferred_read_replica != NO_REPLICA
             or wanted.offset < readable_end(read, isolation)
         ):
             return result
@@ -399,33 +417,57 @@ class _DelayedFetch:
         self._has_expired = True
         self._wakeup.set()
 
-    def _read(self, source: Partition, wanted: PartitionFetch) -> PartitionFetchResult:
-        try:
-            source.ensure_epoch(wanted.leader_epoch)
-            divergence = source.find_divergence(wanted.last_epoch, wanted.offset)
-            if divergence is not None:
-                return PartitionFetchResult(source.empty_read(), divergence=divergence)
-            replica_id = self._params.replica_id
-            if replica_id == CONSUMER:
-                return PartitionFetchResult(self._read_log(source, wanted))
-            record_end = source.follower(replica_id, leader_epoch=wanted.leader_epoch)
-            read = self._read_log(source, wanted)
-            record_end(wanted.offset)
-            return PartitionFetchResult(read)
-        except KafkaError as error:
-            # Its frames refer to the results, and with them to the error.
-            return PartitionFetchResult(error=error.with_traceback(None))
 
-    def _read_log(self, source: Partition, wanted: PartitionFetch) -> LogRead:
-        left = max(0, min(wanted.max_bytes, self._params.max_bytes - self.bytes))
-        read = source.read(
-            wanted.offset,
-            max_bytes=left,
-            isolation=self._params.isolation,
-            min_one=not self.bytes,
+def _read(
+    source: Partition, wanted: PartitionFetch, params: FetchParams, *, used_bytes: int
+) -> PartitionFetchResult:
+    """Read one partition, after others that have used some bytes of the response."""
+    try:
+        source.ensure_epoch(wanted.leader_epoch)
+        preferred = _preferred(params.selection, source, wanted.offset)
+        if preferred is not None:
+            return PartitionFetchResult(source.empty_read(), preferred_read_replica=preferred)
+        divergence = source.find_divergence(
+            wanted.last_epoch, wanted.offset, needs_leader=params.needs_leader
         )
-        # Only the first batch of the whole response may exceed the limits.
-        if read.is_first_incomplete and read.slice is not None:
-            read.slice.release()
-            return read._replace(slice=None)
-        return read
+        if divergence is not None:
+            return PartitionFetchResult(source.empty_read(), divergence=divergence)
+        if params.replica_id == CONSUMER:
+            return PartitionFetchResult(_read_log(source, wanted, params, used_bytes=used_bytes))
+        record_end = source.follower(
+            params.replica_id,
+            leader_epoch=wanted.leader_epoch,
+            log_start=wanted.log_start,
+            broker_epoch=params.broker_epoch,
+        )
+        read = _read_log(source, wanted, params, used_bytes=used_bytes)
+        record_end(wanted.offset)
+        return PartitionFetchResult(read)
+    except KafkaError as error:
+        # Its frames refer to the results, and with them to the error.
+        return PartitionFetchResult(error=error.with_traceback(None))
+
+
+def _read_log(
+    source: Partition, wanted: PartitionFetch, params: FetchParams, *, used_bytes: int
+) -> LogRead:
+    read = source.read(
+        wanted.offset,
+        max_bytes=max(0, min(wanted.max_bytes, params.max_bytes - used_bytes)),
+        isolation=params.isolation,
+        min_one=not used_bytes,
+        needs_leader=params.needs_leader,
+    )
+    # Only the first batch of the whole response may exceed the limits.
+    if read.is_first_incomplete and read.slice is not None:
+        read.slice.release()
+        return read._replace(slice=None)
+    return read
+
+
+def _preferred(selection: ReplicaSelection | None, source: Partition, offset: int) -> int | None:
+    """Return the replica from which the consumer should read, None for this one."""
+    role = source.role
+    if selection is None or not isinstance(role, Leader):
+        return None
+    return selection.preferred(role, offset)

@@ -95,7 +95,12 @@ class CachedPartition:
         # An unknown high watermark makes the first response after an error a change.
         self.high_watermark = _UNKNOWN if data.error_code else data.high_watermark
         self.log_start = data.log_start_offset
-        is_sent_anyway = data.records or data.error_code or data.diverging_epoch is not None
+        is_sent_anyway = (
+            data.records
+            or data.error_code
+            or data.diverging_epoch is not None
+            or data.preferred_read_replica != _UNKNOWN
+        )
         return has_changed or bool(is_sent_anyway)
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from cordwood.broker.metadata.metadata_image import NO_LEADER, PartitionImage
+from cordwood.broker.partitions import record_deletion
 from cordwood.broker.partitions.fetched_records import FetchedRecords
 from cordwood.broker.partitions.offset_waiters import OffsetWaiter
 from cordwood.broker.partitions.partition_follower import PartitionFollower
@@ -32,13 +33,12 @@ from cordwood.broker.partitions.waiting_fetches import WaitingFetches
 from cordwood.cluster.partition import epoch_lookup
 from cordwood.cluster.partition.epoch_lookup import LeaderLog
 from cordwood.cluster.partition.leader import AssignedReplicas, Leader
-from cordwood.cluster.partition.replica_state import NO_BROKER_EPOCH
+from cordwood.cluster.partition.replica_state import NO_BROKER_EPOCH, UNKNOWN_OFFSET
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     KafkaError,
     KafkaStorageError,
     NotLeaderOrFollowerError,
-    PolicyViolationError,
     UnknownLeaderEpochError,
     UnknownTopicOrPartitionError,
 )
@@ -245,23 +245,23 @@ class Partition:
 
     def delete_records(self, offset: int) -> int:
         """Advance the log start to `offset`, -1 for the high watermark; return the log start."""
-        log = self.led_log
-        if log.config.is_compacted and not log.config.is_deleted:
-            raise PolicyViolationError(
-                f"records of {self.name} cannot be deleted: its cleanup.policy is compact alone"
-            )
-        with self._resources.manager.using(log):
-            start = log.delete_records(offset)
+        start = record_deletion.delete_records(self._resources.manager, self.led_log, to=offset)
         self._fetches.wake_all()
         return start
 
     # -- reading
 
     def read(
-        self, offset: int, *, max_bytes: int, isolation: FetchIsolation, min_one: bool = False
+        self,
+        offset: int,
+        *,
+        max_bytes: int,
+        isolation: FetchIsolation,
+        min_one: bool = False,
+        needs_leader: bool = True,
     ) -> LogRead:
         """Return the batches from `offset`; the caller releases the slice, if there is one."""
-        log, manager = self.led_log, self._resources.manager
+        log, manager = self.led_log if needs_leader else self.log, self._resources.manager
         if offset == readable_end(log.bounds, isolation):  # an idle reader: no file is touched
             return log.read(offset, max_bytes=max_bytes, isolation=isolation)
         with manager.using(log):
@@ -271,7 +271,12 @@ class Partition:
         return found._replace(slice=FetchedRecords(found.slice, log, manager))
 
     def follower(
-        self, replica_id: int, *, leader_epoch: int, broker_epoch: int = NO_BROKER_EPOCH
+        self,
+        replica_id: int,
+        *,
+        leader_epoch: int,
+        log_start: int = UNKNOWN_OFFSET,
+        broker_epoch: int = NO_BROKER_EPOCH,
     ) -> Callable[[int], object]:
         """Return the function that stores the fetch offset of a follower after its read.
 
@@ -280,18 +285,16 @@ class Partition:
         """
         leader = self._lead()
         if leader.role.replica(replica_id) is not None:
-            return partial(leader.record_fetch, replica_id, broker_epoch=broker_epoch)
-        words = f"broker {replica_id} is not a replica of {self.name}"
-        if leader_epoch == NO_LEADER_EPOCH:
-            raise NotLeaderOrFollowerError(words)
-        raise UnknownLeaderEpochError(words)
+            return partial(
+                leader.record_fetch, replica_id, log_start=log_start, broker_epoch=broker_epoch
+            )
+        has_epoch = leader_epoch != NO_LEADER_EPOCH
+        error = UnknownLeaderEpochError if has_epoch else NotLeaderOrFollowerError
+        raise error(f"broker {replica_id} is not a replica of {self.name}")
 
     def empty_read(self) -> LogRead:
         """Return a read without records, which carries the current offsets."""
-        bounds = self.log.bounds
-        return LogRead(
-            None, bounds.high_watermark, bounds.last_stable, bounds.log_start, bounds.log_end
-        )
+        return LogRead.empty(self.log.bounds)
 
     def offset_for_timestamp(
         self, timestamp: int, isolation: FetchIsolation
@@ -324,28 +327,24 @@ class Partition:
 
     def ensure_epoch(self, leader_epoch: int) -> None:
         """Raise if a client's leader epoch is another one; -1 means that it has none."""
-        if leader_epoch in (NO_LEADER_EPOCH, self.leader_epoch):
-            return
-        words = f"the leader epoch of {self.name} is {self.leader_epoch}, not {leader_epoch}"
-        if leader_epoch < self.leader_epoch:
-            raise FencedLeaderEpochError(words)
-        raise UnknownLeaderEpochError(words)
+        if leader_epoch not in (NO_LEADER_EPOCH, self.leader_epoch):
+            raise epoch_lookup.epoch_error(self.name, self.leader_epoch, given=leader_epoch)
 
     def last_offset_for_leader_epoch(self, leader_epoch: int) -> EpochEnd:
         """Return the largest epoch that is not above this one, and its end offset."""
-        return epoch_lookup.last_offset_for_leader_epoch(self._leader_log(), leader_epoch)
+        log = self._epochs_of(self.led_log)
+        return epoch_lookup.last_offset_for_leader_epoch(log, leader_epoch)
 
-    def find_divergence(self, last_epoch: int, offset: int) -> EpochEnd | None:
-        """Return where the fetcher's log diverged from this one, None if it has not.
-
-        The fetcher has read up to `offset`, and its last record has the epoch `last_epoch`.
-        """
+    def find_divergence(
+        self, last_epoch: int, offset: int, *, needs_leader: bool = True
+    ) -> EpochEnd | None:
+        """Return where the log of a fetcher up to `offset` diverged from this one, None if not."""
         if last_epoch == NO_LEADER_EPOCH:
             return None
-        return epoch_lookup.find_divergence(self._leader_log(), last_epoch, offset=offset)
+        log = self._epochs_of(self.led_log if needs_leader else self.log)
+        return epoch_lookup.find_divergence(log, last_epoch, offset=offset)
 
-    def _leader_log(self) -> LeaderLog:
-        log = self.led_log
+    def _epochs_of(self, log: Log) -> LeaderLog:
         bounds = log.bounds
         return LeaderLog(self.name, log.epochs, self.leader_epoch, bounds.log_start, bounds.log_end)
 

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from cordwood.broker.partitions.partition import Partition
+from cordwood.cluster.partition.replica_state import UNKNOWN_OFFSET
 from cordwood.core.errors import KafkaError
 from cordwood.core.types import NO_LEADER_EPOCH
 
@@ -15,3 +16,5 @@ class PartitionFetch(NamedTuple):
     max_bytes: int
     leader_epoch: int = NO_LEADER_EPOCH
     last_epoch: int = NO_LEADER_EPOCH
+    #: The log start of a follower.
+    log_start: int = UNKNOWN_OFFSET

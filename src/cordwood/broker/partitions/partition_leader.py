@@ -278,8 +278,10 @@ class PartitionLeader:
 
     # -- records that count
 
-    def record_fetch(self, replica_id: int, offset: int, *, broker_epoch: int) -> None:
-        """Store the fetch offset of a follower, and advance the high watermark.
+    def record_fetch(
+        self, replica_id: int, offset: int, *, log_start: int, broker_epoch: int
+    ) -> None:
+        """Store the fetch offset and log start of a follower, and advance the high watermark.
 
         A follower that has caught up is proposed for the in-sync replicas.
         """
@@ -288,7 +290,11 @@ class PartitionLeader:
             return
         bounds, now_ms = self.log.bounds, resources.clock.monotonic_ms()
         replica.record_fetch(
-            offset, leader_end=bounds.log_end, now_ms=now_ms, broker_epoch=broker_epoch
+            offset,
+            leader_end=bounds.log_end,
+            now_ms=now_ms,
+            log_start=log_start,
+            broker_epoch=broker_epoch,
         )
         if resources.isr is not None and replica_id not in self.role.isr:
             self._propose(

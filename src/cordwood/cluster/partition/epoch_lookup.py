@@ -5,7 +5,12 @@ Kafka: `Partition.lastOffsetForLeaderEpoch` and the check at the start of `Parti
 
 from typing import NamedTuple
 
-from cordwood.core.errors import OffsetOutOfRangeError
+from cordwood.core.errors import (
+    FencedLeaderEpochError,
+    KafkaError,
+    OffsetOutOfRangeError,
+    UnknownLeaderEpochError,
+)
 from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, Offset, TopicPartition
 from cordwood.storage.checkpoints.leader_epoch_cache import (
     UNKNOWN_END,
@@ -25,6 +30,12 @@ class LeaderLog(NamedTuple):
     leader_epoch: int
     log_start: int
     log_end: int
+
+
+def epoch_error(partition: TopicPartition, known: int, *, given: int) -> KafkaError:
+    """Return the error of a request whose leader epoch is not the known one."""
+    words = f"the leader epoch of {partition} is {known}, not {given}"
+    return FencedLeaderEpochError(words) if given < known else UnknownLeaderEpochError(words)
 
 
 def last_offset_for_leader_epoch(log: LeaderLog, leader_epoch: int) -> EpochEnd:

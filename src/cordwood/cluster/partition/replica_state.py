@@ -4,6 +4,7 @@
     leader_end           log end of the leader at that fetch
     last_fetch_ms        time of that fetch
     last_caught_up_ms    latest time at which the follower had all records that the leader had then
+    log_start            log start of the follower at that fetch
     broker_epoch         registration of the broker that has sent that fetch; -1 if it is unknown
 
 A fetch at the leader's log end has caught up now. A fetch at the log end of the previous fetch had
@@ -30,6 +31,7 @@ class ReplicaState:
     last_fetch_ms: float = NEVER
     last_caught_up_ms: float = NEVER
     broker_epoch: int = NO_BROKER_EPOCH
+    log_start: int = UNKNOWN_OFFSET
 
     @classmethod
     def at_election(cls, *, is_in_sync: bool, now_ms: float) -> Self:
@@ -41,7 +43,13 @@ class ReplicaState:
         return cls(last_caught_up_ms=now_ms if is_in_sync else NEVER)
 
     def record_fetch(
-        self, offset: int, *, leader_end: int, now_ms: float, broker_epoch: int = NO_BROKER_EPOCH
+        self,
+        offset: int,
+        *,
+        leader_end: int,
+        now_ms: float,
+        log_start: int = UNKNOWN_OFFSET,
+        broker_epoch: int = NO_BROKER_EPOCH,
     ) -> None:
         """Store a fetch from `offset`, while the leader's log ended at `leader_end`."""
         if offset >= leader_end:
@@ -49,7 +57,7 @@ class ReplicaState:
         elif offset >= self.leader_end:
             self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
         self.log_end, self.leader_end, self.last_fetch_ms = offset, leader_end, now_ms
-        self.broker_epoch = broker_epoch
+        self.log_start, self.broker_epoch = log_start, broker_epoch
 
     def is_of(self, broker_epoch: int) -> bool:
         """Return whether the last fetch came from this registration of the broker.

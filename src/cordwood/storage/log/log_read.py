@@ -16,7 +16,7 @@ watermark; if it begins there or above, its bytes are copied.
 """
 
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from cordwood.core.errors import OffsetOutOfRangeError
 from cordwood.core.ports import Slice
@@ -72,6 +72,13 @@ class LogRead(NamedTuple):
     position: int = -1
     aborted: tuple[AbortedTransaction, ...] | None = None
 
+    @classmethod
+    def empty(cls, bounds: OffsetBounds) -> Self:
+        """Return a read without records, which carries the present bounds."""
+        return cls(
+            None, bounds.high_watermark, bounds.last_stable, bounds.log_start, bounds.log_end
+        )
+
     @property
     def length(self) -> int:
         return self.slice.length if self.slice is not None else 0
@@ -89,14 +96,9 @@ def read(
     bounds = state.bounds
     _ensure_in_range(state, offset)
     request = _ReadRequest(offset, max_bytes, min_one)
-    empty = LogRead(
-        None,
-        bounds.high_watermark,
-        bounds.last_stable,
-        bounds.log_start,
-        bounds.log_end,
-        aborted=() if isolation is FetchIsolation.TXN_COMMITTED else None,
-    )
+    empty = LogRead.empty(bounds)
+    if isolation is FetchIsolation.TXN_COMMITTED:
+        empty = empty._replace(aborted=())
     if isolation is not FetchIsolation.LOG_END:
         return _read_below(state, request, limit_of(state, isolation), empty=empty)
     found = _read_below(state, request, bounds.high_watermark, empty=empty)

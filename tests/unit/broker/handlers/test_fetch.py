@@ -1,5 +1,7 @@
 """Tests of the Fetch handler."""
 
+from dataclasses import replace
+
 import pytest
 
 from cordwood.broker.dispatch import ROUTES
@@ -9,7 +11,11 @@ from cordwood.broker.partitions.fetch_sessions import RequestedPartitions
 from cordwood.broker.partitions.fetched_records import FetchedRecords
 from cordwood.broker.partitions.idle_reader import IdleReader
 from cordwood.broker.partitions.partition import Partition
-from cordwood.core.errors import FetchSessionIdNotFoundError, InvalidFetchSessionEpochError
+from cordwood.core.errors import (
+    FetchSessionIdNotFoundError,
+    InvalidFetchSessionEpochError,
+    NotLeaderOrFollowerError,
+)
 from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.apis import APIS
 from cordwood.protocol.codec import encode
@@ -19,13 +25,12 @@ from cordwood.protocol.messages.fetch import (
     FetchResponse,
     FetchTopic,
     PartitionData,
-    ReplicaState,
 )
 from cordwood.storage.log.log_read import FetchIsolation, LogRead
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import log_creation
 from cordwood.testing.memory_files import MemorySlice
-from tests.unit.broker.broker_samples import BrokerHarness, meanwhile, run
+from tests.unit.broker.broker_samples import BrokerHarness, led_topic, meanwhile, run
 from tests.unit.broker.image_samples import cluster
 from tests.unit.storage.log_samples import (
     batch,
@@ -43,6 +48,7 @@ NAMES, IDS = 12, 13
 FIRST_WITH_REPLICA_STATE = 15
 FIRST_WITH_LEADERS = 16
 COMMITTED = 1
+LED_BY_2 = PartitionImage((1, 2), (1, 2), 2, 5)
 
 
 def request(
@@ -260,9 +266,17 @@ def counted_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         max_bytes: int,
         isolation: FetchIsolation,
         min_one: bool = False,
+        needs_leader: bool = True,
     ) -> LogRead:
         reads.append(self.name.partition)
-        return original(self, offset, max_bytes=max_bytes, isolation=isolation, min_one=min_one)
+        return original(
+            self,
+            offset,
+            max_bytes=max_bytes,
+            isolation=isolation,
+            min_one=min_one,
+            needs_leader=needs_leader,
+        )
 
     monkeypatch.setattr(Partition, "read", counted)
     return reads
@@ -391,10 +405,13 @@ def test_quirk_24_fenced_reader_receives_the_leader_epoch_from_version_16_on(
     assert [each.node_id for each in response.node_endpoints] == nodes
 
 
-def test_reader_of_a_follower_receives_the_leader_and_its_endpoint() -> None:
+def test_reader_of_an_offline_replica_receives_the_leader_and_its_endpoint() -> None:
     harness = BrokerHarness()
-    harness.metadata.publish(cluster(brokers=2).with_topic())
-    harness.host().apply(PartitionImage((1, 2), (1, 2), 2, 5))
+    orders = harness.host()
+    orders.apply(PartitionImage((1, 2), (1, 2), 2, 5))
+    image = cluster(brokers=2).with_topic(replace(led_topic(5), partitions=(LED_BY_2,)))
+    harness.metadata.publish(image)
+    orders.go_offline(NotLeaderOrFollowerError("no role"))
 
     response = ask(harness, request(0), version=FIRST_WITH_LEADERS)
 
@@ -437,56 +454,3 @@ def test_quirk_02_fetch_is_served_from_version_4_on() -> None:
 
     assert FetchRequest.__schema__.versions == (4, 18)
     assert batches(partitions(ask(harness, request(0), version=4))[0]) == [(0, 0)]
-
-
-def replica_fetch(replica_id: int, offset: int, *, version: int, epoch: int = -1) -> FetchRequest:
-    """Return the request of a follower, which states its id where the version has it."""
-    asked = request(offset)
-    asked.topics[0].partitions[0].current_leader_epoch = epoch
-    if version < FIRST_WITH_REPLICA_STATE:
-        asked.replica_id = replica_id
-    else:
-        asked.replica_state = ReplicaState(replica_id=replica_id)
-    return asked
-
-
-@pytest.mark.parametrize("version", (NAMES, FIRST_WITH_REPLICA_STATE))
-def test_follower_reads_to_the_log_end_and_advances_the_high_watermark(version: int) -> None:
-    harness = BrokerHarness()
-    orders = harness.host()
-    orders.apply(PartitionImage((1, 2), (1, 2), 1, 1))
-    orders.log.epoch_file.save()
-    orders.append(memoryview(batch()))
-    orders.append(memoryview(batch()))
-
-    found = [
-        partitions(ask(harness, asked, version=version))[0]
-        for asked in (request(0), replica_fetch(2, 0, version=version), request(0))
-    ]
-    (last,) = partitions(ask(harness, replica_fetch(2, 1, version=version), version=version))
-    (read,) = partitions(ask(harness, request(0), version=version))
-
-    assert [batches(each) for each in found] == [[], [(0, 0), (1, 1)], []]
-    assert batches(last) == [(1, 1)]
-    assert (batches(read), read.high_watermark) == ([(0, 0)], 1)
-
-
-@pytest.mark.parametrize(("epoch", "error"), ((-1, 6), (0, 75)))
-def test_broker_without_a_replica_reads_nothing(epoch: int, error: int) -> None:
-    harness = filled(BrokerHarness(), batch())
-
-    (found,) = partitions(ask(harness, replica_fetch(7, 0, version=NAMES, epoch=epoch)))
-
-    assert (found.error_code, records(found)) == (error, b"")
-
-
-def test_offset_out_of_range_of_a_follower_is_not_stored() -> None:
-    harness = BrokerHarness()
-    orders = harness.host()
-    orders.apply(PartitionImage((1, 2), (1, 2), 1, 1))
-    orders.log.epoch_file.save()
-    orders.append(memoryview(batch()))
-
-    (found,) = partitions(ask(harness, replica_fetch(2, 9, version=NAMES)))
-
-    assert (found.error_code, orders.log.bounds.high_watermark) == (1, 0)

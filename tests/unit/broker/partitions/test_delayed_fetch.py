@@ -402,7 +402,9 @@ def counted_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         max_bytes: int,
         isolation: FetchIsolation,
         min_one: bool = False,
+        needs_leader: bool = True,
     ) -> LogRead:
+        assert needs_leader
         reads.append(str(self.name))
         return original(self, offset, max_bytes=max_bytes, isolation=isolation, min_one=min_one)
 
