@@ -99,6 +99,9 @@ class LedLog:
             self.ensure_led()
             yield memoryview(batch.data)
 
+    async def wait_until_committed(self) -> None:
+        self.ensure_led()
+
     def ensure_led(self) -> None:
         """Raise the error of a log whose leadership has ended."""
         if not self.is_led:

@@ -55,6 +55,9 @@ class InternalLog(Protocol):
     def load(self) -> AsyncIterator[memoryview]:
         """Yield all whole batches up to the log end; raise a KafkaError if the leadership ends."""
 
+    async def wait_until_committed(self) -> None:
+        """Wait until all records that the log has now count; otherwise as `load`."""
+
 
 class InternalBatch(Protocol):
     """Records of several outcomes, outside of transactions, which share an append."""

@@ -122,6 +122,9 @@ class CoordinatorLog:
         self.guard = None  # of an append that the shard before has not made
         return partition_loader.load(self._partition, self._leader_epoch, worker=self._ports.worker)
 
+    async def wait_until_committed(self) -> None:
+        await partition_loader.wait_until_committed(self._partition, self._leader_epoch)
+
 
 def append_marker(
     partition: Partition, marker: TransactionMarker, *, leader_epoch: int

@@ -1,10 +1,14 @@
 """Read of a whole partition into a coordinator's state (Kafka: `CoordinatorLoaderImpl`).
 
-The partition is read from its log start to the log end at the time of the call, in chunks of whole
-batches, on the worker. The leadership is checked before the first chunk, before each chunk, and
-after the last one: a state that was built while another broker led the partition is worthless.
+    load                   the records from the log start to the log end at the time of the call
+    wait_until_committed   until the high watermark has reached the log end
+
+The partition is read in chunks of whole batches, on the worker. The leadership is checked before
+the first chunk, before each chunk, and after the last one: a state that was built while another
+broker led the partition is worthless.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -43,6 +47,23 @@ async def load(
         whole, offset = _whole_batches(data)
         yield whole
     partition.leader(leader_epoch)
+
+
+async def wait_until_committed(partition: Partition, leader_epoch: int) -> None:
+    """Wait until the high watermark has reached the present log end; raise as `load`.
+
+    The high watermark of a new leader is that of its last fetch as a follower.
+    """
+    end = partition.leader(leader_epoch).log.bounds.log_end
+    position = partition.readable_position(FetchIsolation.LOG_END)
+    while partition.leader(leader_epoch).log.bounds.high_watermark < end:
+        assert position is not None, "the position of the log end is known in memory"
+        reached = asyncio.Event()
+        waiter = partition.wait_for(position, reached.set, isolation=FetchIsolation.HIGH_WATERMARK)
+        try:
+            await reached.wait()
+        finally:
+            waiter.cancel()
 
 
 def _whole_batches(data: memoryview) -> tuple[memoryview, int]:

@@ -6,8 +6,13 @@
 
 A request to a partition that loads gets COORDINATOR_LOAD_IN_PROGRESS; to one that has failed or is
 closed NOT_COORDINATOR.
+
+A load ends when all loaded records count. Kafka serves before that: its groups answer reads from
+the records that count, and its transactions from all records. A record that does not count may be
+lost with the next leader, after a client has read it, or after markers were written for it.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from enum import Enum, auto
@@ -85,19 +90,24 @@ class CoordinatorContext(Generic[S]):
             raise CoordinatorLoadInProgressError(f"{words} is being loaded")
         raise NotCoordinatorError(f"{words} is not coordinated here")
 
-    async def load(self, view: Callable[[], TopicView]) -> None:
-        """Load the partition and begin to serve; a failure leads to another load."""
+    async def load(self, view: Callable[[], TopicView], slots: asyncio.Semaphore) -> None:
+        """Load the partition and begin to serve; a failure leads to another load.
+
+        A load waits for one of the `slots`, and frees it before it waits until the records count.
+        """
         self._retry = None
-        if self.state is ShardState.CLOSED:
-            return
-        self.state = ShardState.LOADING
-        begun_ms = self._ports.network_clock.monotonic_ms()
-        shard = self._kind.make(self.log)
-        active = ActiveShard(shard, self.log, self._ports, timers=self._timers)
         try:
-            active.next_offset = await shard_loader.load(
-                shard, self.log, kind=self._kind, ports=self._ports
-            )
+            async with slots:
+                if self.state is ShardState.CLOSED:
+                    return
+                self.state = ShardState.LOADING
+                begun_ms = self._ports.network_clock.monotonic_ms()
+                shard = self._kind.make(self.log)
+                active = ActiveShard(shard, self.log, self._ports, timers=self._timers)
+                active.next_offset = await shard_loader.load(
+                    shard, self.log, kind=self._kind, ports=self._ports
+                )
+            await self.log.wait_until_committed()
         except KafkaError as error:
             _log.warning("%s-%s is not loaded: %s", self._kind.topic, self.log.partition, error)
             self._fail()

@@ -106,9 +106,7 @@ class CoordinatorRuntime(Generic[S]):
         return [*self._contexts]
 
     async def _load(self, context: CoordinatorContext[S]) -> None:
-        async with self._loads:
-            if self._contexts.get(context.log.partition) is context:
-                await context.load(lambda: self._view)
+        await context.load(lambda: self._view, self._loads)
 
     # -- requests
 

@@ -7,7 +7,7 @@ import pytest
 
 from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.partitions.partition import Partition
-from cordwood.broker.partitions.partition_loader import load
+from cordwood.broker.partitions.partition_loader import load, wait_until_committed
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     KafkaStorageError,
@@ -19,6 +19,7 @@ from tests.unit.broker.broker_samples import BrokerHarness, meanwhile, run
 from tests.unit.storage.log_samples import batch
 from tests.unit.storage.manager_samples import HeldWorker
 
+LED = PartitionImage((1, 2), (1, 2), 1, 1)
 OTHER_LEADER = PartitionImage((1, 2), (1, 2), 2, 1)
 
 
@@ -111,3 +112,51 @@ def test_disk_that_fails_during_a_load_takes_the_log_directory_offline() -> None
 
     assert raised.group_contains(KafkaStorageError)
     assert not harness.manager.directories[0].is_online
+
+
+def replicated(harness: BrokerHarness) -> Partition:
+    """Return a partition that broker 1 leads, and of which broker 2 lacks a record."""
+    orders = harness.host()
+    orders.apply(LED)
+    append(orders, batch())
+    return orders
+
+
+def test_records_count_once_the_high_watermark_has_reached_the_log_end() -> None:
+    harness = BrokerHarness()
+    orders = replicated(harness)
+    fetch = orders.follower(2, leader_epoch=1)
+
+    over, _ = run(
+        meanwhile(
+            wait_until_committed(orders, 1),
+            lambda: fetch(0),
+            lambda: append(orders, batch()),  # a later record is not waited for
+            lambda: fetch(1),
+        )
+    )
+
+    assert over == [False, False, False]
+
+
+def test_records_that_count_already_are_not_waited_for() -> None:
+    harness = BrokerHarness()
+    orders = harness.host()
+    append(orders, batch())
+
+    run(wait_until_committed(orders, 0))
+
+
+def test_wait_fails_when_another_broker_becomes_the_leader() -> None:
+    harness = BrokerHarness()
+    orders = replicated(harness)
+
+    with pytest.raises(ExceptionGroup) as raised:
+        run(
+            meanwhile(
+                wait_until_committed(orders, 1),
+                lambda: orders.apply(LED._replace(leader=2, leader_epoch=2)),
+            )
+        )
+
+    assert raised.group_contains(FencedLeaderEpochError)

@@ -128,6 +128,8 @@ class MemoryLog:
         self.most_bytes = 1 << 20
         self.load_error: Exception | None = None
         self.loads = 0
+        #: The moment at which loaded records count, if that is not at once.
+        self.committed: asyncio.Future[None] | None = None
         self._clock = clock
 
     def encode(
@@ -186,6 +188,10 @@ class MemoryLog:
         for batch in [*self.batches]:
             await turns(1)
             yield memoryview(batch)
+
+    async def wait_until_committed(self) -> None:
+        if self.committed is not None:
+            await self.committed
 
 
 class RuntimeHarness:
