@@ -1,7 +1,16 @@
 """Elections of coordinators: this broker begins or ceases to lead a partition of an internal topic.
 
-Kafka: `BrokerMetadataPublisher.updateCoordinator`. A partition that is led in a later epoch gets a
-new shard, because its log may have been written by another broker in between.
+Kafka: `RequestHandlerHelper.onLeadershipChange`, `BrokerMetadataPublisher.updateCoordinator`. A
+partition that is led in a later epoch gets a new shard, because its log may have been written by
+another broker in between.
+
+    image   role           shard of the partition
+    leads   leads          elected, if both have the same leader epoch
+    other   other          resigned
+
+Roles and images come in separate requests (LeaderAndIsr, UpdateMetadata), so either may be ahead of
+the other. The shard waits for the later one of both: a coordinator with an outdated image would
+take a new topic for a deleted one, and would drop its markers. It resigns at the earlier one.
 """
 
 from collections.abc import Callable
@@ -10,10 +19,12 @@ from typing import Generic, TypeVar
 from cordwood.broker.coordinators.coordinator_log import CoordinatorLog
 from cordwood.broker.metadata.metadata_image import ClusterImage, PartitionImage, TopicImage
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.partitions.partition import Partition
 from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import LoopPorts
+from cordwood.core.types import TopicPartition
 from cordwood.records.compression import Codec
 
 S = TypeVar("S", bound=CoordinatorShard)
@@ -50,7 +61,15 @@ class CoordinatorElections(Generic[S]):
         states = () if topic is None else topic.partitions
         self._resign_from(len(states))
         for number, state in enumerate(states):
-            self._apply(number, state)
+            self._follow(number, state)
+
+    def on_role(self, name: TopicPartition) -> None:
+        """Elect or resign by the new role of a partition of any topic."""
+        topic = self._applied
+        if name.topic == self._topic and topic is not None:
+            states = topic.partitions
+            if name.partition < len(states):
+                self._follow(name.partition, states[name.partition])
 
     def log(self, partition: int) -> CoordinatorLog | None:
         """Return the log of a partition that is coordinated here."""
@@ -63,19 +82,25 @@ class CoordinatorElections(Generic[S]):
             if number >= first:
                 self._runtime.resign(number)
 
-    def _apply(self, number: int, state: PartitionImage) -> None:
-        present = self._runtime.log(number)
-        if state.leader != self._partitions.node_id:
+    def _follow(self, number: int, state: PartitionImage) -> None:
+        partition = self._led(number, state)
+        if partition is None:
             self._runtime.resign(number)
-        elif present is None or present.leader_epoch < state.leader_epoch:
-            self._elect(number, state.leader_epoch)
+            return
+        present = self._runtime.log(number)
+        if present is None or present.leader_epoch != state.leader_epoch:
+            self._runtime.elect(
+                CoordinatorLog(partition, state.leader_epoch, ports=self._ports, codec=self._codec)
+            )
 
-    def _elect(self, number: int, leader_epoch: int) -> None:
+    def _led(self, number: int, state: PartitionImage) -> Partition | None:
+        """Return the partition if this broker leads it in the epoch of the image."""
+        topic = self._applied
+        if topic is None or state.leader != self._partitions.node_id:
+            return None
         try:
             partition = self._partitions.get(self._topic, number)
-            partition.ensure_epoch(leader_epoch)
-        except KafkaError:  # it is not served here yet, or not any more
-            return
-        self._runtime.elect(
-            CoordinatorLog(partition, leader_epoch, ports=self._ports, codec=self._codec)
-        )
+            partition.leader(state.leader_epoch)
+        except KafkaError:
+            return None
+        return partition if partition.topic_id == topic.topic_id else None

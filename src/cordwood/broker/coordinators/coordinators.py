@@ -40,6 +40,7 @@ from cordwood.coordination.runtime.transaction_runtime import TransactionRuntime
 from cordwood.coordination.transactions.transaction_shard import TransactionShard
 from cordwood.core.errors import NotCoordinatorError
 from cordwood.core.ports import Clock, Scheduler
+from cordwood.core.types import TopicPartition
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.messages.internal import GROUP_RECORDS, TRANSACTION_RECORDS
 from cordwood.storage.manager.log_manager import LogManager
@@ -100,6 +101,7 @@ class Coordinators:
         for group_id in configs.groups():
             self._reconfigure_group(group_id)
         self.parts.metadata.on_publish(self._apply)
+        self.parts.partitions.on_role(self._follow_role)
         self._apply(self.parts.metadata.image)
 
     async def stop(self) -> None:
@@ -130,6 +132,10 @@ class Coordinators:
             self.groups.runtime.update_topics(ClusterTopics(image))
         self._group_elections.apply(image)
         self._transaction_elections.apply(image)
+
+    def _follow_role(self, name: TopicPartition) -> None:
+        self._group_elections.on_role(name)
+        self._transaction_elections.on_role(name)
 
 
 def _runtime_ports(parts: CoordinatorParts) -> RuntimePorts:

@@ -7,7 +7,7 @@ A partition whose log directory has failed stays hosted and answers KafkaStorage
 clients do not take it for missing. The failure ends every request that waits for it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from cordwood.broker.metadata.replica_changes import ReplicaChange, ReplicaChangeKind
@@ -28,9 +28,10 @@ class HostedPartitions:
     """The hosted partitions of one broker; called on the thread that owns the logs."""
 
     def __init__(self, resources: PartitionResources, *, metrics: Metrics | None = None) -> None:
-        self._resources = resources
+        self._resources = resources._replace(on_role=self._notify)
         self._metrics = metrics or Metrics()
         self._topics: dict[TopicRef, dict[int, Partition]] = {}
+        self._role_watchers = list[Callable[[TopicPartition], object]]()
         resources.manager.on_lost(self._take_offline)
 
     @property
@@ -61,6 +62,17 @@ class HostedPartitions:
         metrics = TopicMetrics(self._metrics, change.topic) if other is None else other.metrics
         identity = TopicIdPartition(change.topic_id, name)
         return Partition(identity, metrics=metrics, resources=self._resources)
+
+    def on_role(self, call: Callable[[TopicPartition], object]) -> None:
+        """Add a callback for every later change of the role of a partition.
+
+        Kafka: `onLeadershipChange`. The role has been taken; the callback must not change it.
+        """
+        self._role_watchers.append(call)
+
+    def _notify(self, name: TopicPartition) -> None:
+        for call in self._role_watchers:
+            call(name)
 
     def _drop(self, change: ReplicaChange) -> None:
         hosted = self._topics.get(change.topic_id, {})

@@ -199,6 +199,7 @@ class Partition:
         if former_follower is not None:
             former_follower.close()
         self._fetches.wake_all()
+        self._resources.on_role(self.name)
 
     def _lead(self) -> PartitionLeader:
         if self._leader is None:

@@ -31,6 +31,7 @@ from cordwood.cluster.partition.in_sync_replicas import AlteredIsr, IsrProposal
 from cordwood.cluster.partition.leader import AssignedReplicas, LagCheck, Leader, ProposalOutcome
 from cordwood.core.errors import KafkaError, OffsetNotAvailableError, UnknownServerError
 from cordwood.core.ports import Clock, Lane, Pending, Scheduler
+from cordwood.core.types import TopicPartition
 from cordwood.core.uuids import NO_UUID
 from cordwood.records.batch_builder import BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
@@ -77,6 +78,8 @@ class PartitionResources(NamedTuple):
     scheduler: Scheduler
     wakes: FetchWakes
     isr: InSyncReplicas | None = None
+    #: Called with the name of a partition that has another role.
+    on_role: Callable[[TopicPartition], object] = lambda _: None
 
 
 class AppendRequest(NamedTuple):

@@ -72,6 +72,24 @@ def test_dropped_topic_is_unknown_and_its_watchers_are_notified() -> None:
         harness.broker.partitions.get(ORDERS_ID, 0)
 
 
+def test_each_change_of_a_role_is_notified() -> None:
+    harness, seen = BrokerHarness(), list[tuple[str, str]]()
+    orders = harness.host(0)
+    harness.broker.partitions.on_role(
+        lambda name: seen.append((str(name), type(orders.role).__name__))
+    )
+
+    led = led_topic(0).partitions[0]
+    orders.apply(led)  # the same leadership again
+    orders.apply(led._replace(leader_epoch=1))
+    orders.apply(led._replace(leader_epoch=2, leader=2))
+    orders.apply(led._replace(leader_epoch=3, leader=-1))
+    harness.drop()
+
+    roles = ("Leader", "Follower", "Offline", "Offline")
+    assert seen == [("orders-0", each) for each in roles]
+
+
 def test_watchers_are_notified_when_a_directory_fails() -> None:
     harness, told = BrokerHarness(), list[str]()
     for topic in ("orders", "others"):
