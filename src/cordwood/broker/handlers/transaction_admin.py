@@ -5,8 +5,8 @@ DescribeTransactions   the state of transactional ids
 ListTransactions       all transactional ids that this broker coordinates
 """
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
 
 from cordwood.broker.handlers.request_client import client_of
 from cordwood.broker.loop_turns import LoopTurns
@@ -48,18 +48,57 @@ MOST_LISTED: Final = 200
 async def write_txn_markers(
     broker: BrokerServices, _: RequestContext, request: WriteTxnMarkersRequest
 ) -> WriteTxnMarkersResponse:
-    """Append markers to partitions that this broker leads."""
+    """Append markers to partitions that this broker leads.
+
+    All are appended before the first one is waited for: they count with one fetch of the followers.
+    """
     turns = LoopTurns(broker.turns)
+    appended = [
+        (each.producer_id, await _appended(broker, each, turns))
+        async for each in turns.of(request.markers)
+    ]
     return WriteTxnMarkersResponse(
         markers=[
-            await _written(broker, marker, turns) async for marker in turns.of(request.markers)
+            WritableTxnMarkerResult(
+                producer_id=producer_id,
+                topics=[await _results(topic, some, turns) for topic, some in topics],
+            )
+            for producer_id, topics in appended
         ]
     )
 
 
-async def _written(
+class _AppendedMarker(NamedTuple):
+    """A marker in one partition, or the error instead of it."""
+
+    number: int
+    pending: Pending[int] | KafkaError
+
+    async def result(self) -> WritableTxnMarkerPartitionResult:
+        """Wait until the marker counts."""
+        code = 0
+        if isinstance(self.pending, KafkaError):
+            code = self.pending.code
+        else:
+            try:
+                await wait_for(self.pending)
+            except KafkaError as error:
+                code = error.code
+        return WritableTxnMarkerPartitionResult(partition_index=self.number, error_code=code)
+
+
+async def _results(
+    topic: str, appended: Iterable[_AppendedMarker], turns: LoopTurns
+) -> WritableTxnMarkerTopicResult:
+    """Wait until the markers of a topic count; return their results."""
+    results = [await each.result() async for each in turns.of(appended)]
+    return WritableTxnMarkerTopicResult(name=topic, partitions=results)
+
+
+async def _appended(
     broker: BrokerServices, wanted: WritableTxnMarker, turns: LoopTurns
-) -> WritableTxnMarkerResult:
+) -> list[tuple[str, list[_AppendedMarker]]]:
+    """Append one marker to all its partitions; return them by topic."""
     marker = TransactionMarker(
         wanted.producer_id,
         wanted.producer_epoch,
@@ -68,20 +107,20 @@ async def _written(
         frozenset(),
         wanted.transaction_version,
     )
-    topics = list[WritableTxnMarkerTopicResult]()
-    for topic in wanted.topics:
-        results = list[WritableTxnMarkerPartitionResult]()
-        topics.append(WritableTxnMarkerTopicResult(name=topic.name, partitions=results))
-        pending = list[tuple[int, Pending[int] | KafkaError]]()
-        async for number in turns.of(topic.partition_indexes):
-            name = TopicPartition(TopicName(topic.name), PartitionId(number))
-            pending.append((number, _begin(broker, name, marker)))
-        async for number, each in turns.of(pending):
-            code = each.code if isinstance(each, KafkaError) else await _code_of(each)
-            results.append(
-                WritableTxnMarkerPartitionResult(partition_index=number, error_code=code)
-            )
-    return WritableTxnMarkerResult(producer_id=wanted.producer_id, topics=topics)
+    return [
+        (
+            topic.name,
+            [
+                _AppendedMarker(number, _begin(broker, _named(topic.name, number), marker))
+                async for number in turns.of(topic.partition_indexes)
+            ],
+        )
+        for topic in wanted.topics
+    ]
+
+
+def _named(topic: str, number: int) -> TopicPartition:
+    return TopicPartition(TopicName(topic), PartitionId(number))
 
 
 def _begin(
@@ -91,14 +130,6 @@ def _begin(
         return broker.coordinators.markers.write(name, marker)
     except KafkaError as error:
         return error.with_traceback(None)
-
-
-async def _code_of(pending: Pending[int]) -> int:
-    try:
-        await wait_for(pending)
-    except KafkaError as error:
-        return error.code
-    return 0
 
 
 async def describe_transactions(
