@@ -12,6 +12,7 @@ import pytest
 
 from tests.adversary.damages import DAMAGES, LOST_CHECKPOINTS, DamagedLog, damaged
 from tests.adversary.random_logs import random_log
+from tests.adversary.rare_mistakes import RARE
 from tests.adversary.salvage_mistakes import CHOSEN, MISTAKES
 from tests.adversary.salvage_oracle import files_of, salvaged, violations
 
@@ -165,3 +166,15 @@ def test_oracle_finds_a_mistake_by_chosen_damage(
     found = (violations(log, damaged(log, 1, kinds=kinds)) for log in logs)
 
     assert list(islice(filter(None, found), 1)), "no violation"
+
+
+@pytest.mark.parametrize("mistake", RARE)
+def test_oracle_finds_a_mistake_in_a_log_that_shows_it(
+    mistake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rare = RARE[mistake]
+    rare.plant(monkeypatch)
+
+    log = random_log(rare.seed)
+
+    assert violations(log, damaged(log, 1, kinds=rare.kinds)), "no violation"

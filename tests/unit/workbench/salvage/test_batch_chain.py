@@ -414,6 +414,7 @@ def test_batch_to_which_a_size_leads_far_behind_the_header_of_damage_is_doubtful
     chain = chained(data, FileBounds(0, 20))
 
     assert [each.offset for each in chain.batches if not each.is_doubtful] == [0, 16]
+    assert chained(data[: -SIZE - 70]).batches[-1].trust is Trust.FOUND
 
 
 @pytest.mark.parametrize("is_whole", (True, False))
