@@ -13,6 +13,10 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
+from cordwood.broker.coordinators.add_partitions_to_txn_manager import (
+    PartitionErrors,
+    add_here,
+)
 from cordwood.broker.coordinators.transaction_verifier import (
     ProducerTransaction,
     TransactionalBatch,
@@ -48,6 +52,7 @@ from cordwood.protocol.messages.add_offsets_to_txn import (
 from cordwood.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTransaction,
 )
 from cordwood.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -84,6 +89,9 @@ if TYPE_CHECKING:
     import asyncio
 
     from cordwood.broker.config.broker_configs import BrokerConfigs
+    from cordwood.broker.coordinators.add_partitions_to_txn_manager import (
+        AddPartitionsToTxnManager,
+    )
     from cordwood.broker.coordinators.coordinator_log import CoordinatorLog
     from cordwood.broker.coordinators.topic_coordinator import TopicCoordinator
     from cordwood.broker.partitions.partition import Partition
@@ -158,6 +166,10 @@ class _AllKeys:
         answer: type[Response],
     ) -> Response:
         return await self._runtime.call(0, method, answer=answer)
+
+    async def add(self, transaction: AddPartitionsToTxnTransaction) -> PartitionErrors:
+        """Add as `AddPartitionsToTxnManager`."""
+        return await add_here(cast("TopicCoordinator[TransactionShard]", self), transaction)
 
 
 class _Configs:
@@ -345,7 +357,7 @@ def _verifier(
 ) -> TransactionVerifier:
     """Return a verifier, with the few methods that it calls: the rest needs a whole broker."""
     return TransactionVerifier(
-        cast("TopicCoordinator[TransactionShard]", _AllKeys(transactions)),
+        cast("AddPartitionsToTxnManager", _AllKeys(transactions)),
         cast("BrokerConfigs", _Configs()),
         ports,
         completions=completions,

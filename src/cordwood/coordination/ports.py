@@ -89,4 +89,7 @@ class MarkerSender(Protocol):
     """Writes markers at the leaders of partitions."""
 
     def send(self, marker: TransactionMarker) -> Awaitable[Mapping[TopicPartition, KafkaError]]:
-        """Try each partition once; return the errors of those that have no marker yet."""
+        """Try each partition once; return the errors of those that have no marker yet.
+
+        A caller that is cancelled withdraws the markers that have not been sent.
+        """

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.coordinators.coordinators import CoordinatorParts, Coordinators
@@ -19,6 +19,7 @@ from cordwood.broker.partitions.fetch_wakes import FetchWakes
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_leader import PartitionResources
+from cordwood.broker.peers.peer_channels import OpenPeers, no_peers
 from cordwood.broker.services import BrokerFeatures, BrokerServices
 from cordwood.broker.topics.config_changes import ConfigChanges
 from cordwood.broker.topics.topic_manager import TopicManager
@@ -56,6 +57,17 @@ class BlockAllocator:
         return block
 
 
+class ClusterPlace(NamedTuple):
+    """The id of a broker, and its channels to the others."""
+
+    node_id: int = 1
+    peers: OpenPeers = no_peers
+
+
+#: The only broker.
+ALONE = ClusterPlace()
+
+
 class BrokerHarness:
     """The services of a broker; its logs and its network have separate virtual clocks."""
 
@@ -67,6 +79,7 @@ class BrokerHarness:
         store: MemoryMetadata | None = None,
         given: dict[str, str] | None = None,
         slots: int = 1000,
+        place: ClusterPlace = ALONE,
     ) -> None:
         self.storage = LogManagerHarness(config=config or LogConfig())
         self.manager = self.storage.load(worker)
@@ -74,17 +87,19 @@ class BrokerHarness:
         self.time = VirtualClock()
         self.store = store or MemoryMetadata()
         self.store.multi(folders())
-        self.configs = BrokerConfigs(1, [SettingSource("server.properties", given or {})])
+        self.configs = BrokerConfigs(
+            place.node_id, [SettingSource("server.properties", given or {})]
+        )
         self.metadata = MetadataCache(cluster())
-        self.broker = self._broker(FetchSessionCache(SeededRandom(1), slots))
+        self.broker = self._broker(FetchSessionCache(SeededRandom(1), slots), place.peers)
         self.connection = ConnectionInfo(
             id=1, host="::1", port=1, listener="PLAINTEXT", is_secure=False
         )
 
-    def _broker(self, sessions: FetchSessionCache) -> BrokerServices:
+    def _broker(self, sessions: FetchSessionCache, peers: OpenPeers) -> BrokerServices:
         configs, metadata, events = self.configs, self.metadata, self.storage.events
         self.resources = resources(self.manager)._replace(
-            flusher=self.flusher, clock=self.time, scheduler=self.time
+            node_id=configs.node_id, flusher=self.flusher, clock=self.time, scheduler=self.time
         )
         partitions = HostedPartitions(self.resources)
         self.hosting = TopicHosting(self.manager, partitions, events.append)
@@ -108,6 +123,7 @@ class BrokerHarness:
                 turns=turns,
                 clock=self.time,
                 scheduler=self.time,
+                peers=peers,
             )
         )
         return BrokerServices(

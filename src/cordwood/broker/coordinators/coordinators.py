@@ -3,15 +3,22 @@
     start   elect by the present image, and follow every later one
     stop    answer every request that waits; the logs are closed afterwards
 
+Other brokers are reached over `CoordinatorParts.peers`; a node without a cluster has none.
+
 The shards have the clock of the logs, so that a test moves rebalance timeouts; retries and turns
 have that of the network.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.coordinators.add_partitions_to_txn_manager import (
+    AddPartitionsRequest,
+    AddPartitionsToTxnManager,
+)
 from cordwood.broker.coordinators.cluster_topics import ClusterTopics
 from cordwood.broker.coordinators.coordinator_elections import CoordinatorElections
 from cordwood.broker.coordinators.coordinator_events import CoordinatorEvents
@@ -22,18 +29,22 @@ from cordwood.broker.coordinators.coordinator_settings import (
     offsets_codec,
     transaction_settings,
 )
-from cordwood.broker.coordinators.marker_sender import LocalMarkerSender
+from cordwood.broker.coordinators.marker_sender import TransactionMarkerSender
 from cordwood.broker.coordinators.topic_coordinator import TopicCoordinator
 from cordwood.broker.coordinators.transaction_verifier import TransactionVerifier
+from cordwood.broker.coordinators.txn_markers_request import MarkerRequest
 from cordwood.broker.loop_turns import TurnQueue
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.metadata_image import ClusterImage
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.peers.peer_channels import OpenPeers, no_peers
+from cordwood.broker.peers.peer_request_queue import PeerRequestQueue
 from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.groups.consumer.consumer_group_configs import ConsumerGroupConfigs
 from cordwood.coordination.ports import InternalLog
 from cordwood.coordination.runtime.completion_waits import CompletionWaits
+from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.group_runtime import GroupRuntime
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
 from cordwood.coordination.runtime.transaction_runtime import TransactionRuntime
@@ -43,7 +54,10 @@ from cordwood.core.ports import Clock, Scheduler
 from cordwood.core.types import TopicPartition
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.messages.internal import GROUP_RECORDS, TRANSACTION_RECORDS
+from cordwood.records.compression import Codec
 from cordwood.storage.manager.log_manager import LogManager
+
+S = TypeVar("S", bound=CoordinatorShard)
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
@@ -51,7 +65,10 @@ TRANSACTIONS_TOPIC: Final = "__transaction_state"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorParts:
-    """The parts of a broker that its coordinators use; clock and scheduler are the network's."""
+    """The parts of a broker that its coordinators use; clock and scheduler are the network's.
+
+    `peers` opens channels to the other brokers; the coordinators close them.
+    """
 
     configs: BrokerConfigs
     metadata: MetadataCache
@@ -62,6 +79,20 @@ class CoordinatorParts:
     clock: Clock
     scheduler: Scheduler
     metrics: Metrics = field(default_factory=Metrics)
+    peers: OpenPeers = no_peers
+
+
+class _PeerRequests:
+    """The requests to the other brokers, of each kind over connections of its own."""
+
+    def __init__(self, parts: CoordinatorParts) -> None:
+        timeout_ms = partial(parts.configs.integer, "request.timeout.ms")
+        self.markers: Final = PeerRequestQueue(
+            MarkerRequest(timeout_ms), parts.peers("txn-marker-sender")
+        )
+        self.additions: Final = PeerRequestQueue(
+            AddPartitionsRequest(timeout_ms), parts.peers("add-partitions-to-txn")
+        )
 
 
 class Coordinators:
@@ -73,25 +104,20 @@ class Coordinators:
         self._topics_seen: object = None
         self._group_configs = ConsumerGroupConfigs(group_settings(parts.configs))
         self.groups: Final = _groups(parts, ports, self._group_configs)
-        self.markers: Final = LocalMarkerSender(
-            parts.partitions, parts.metadata, parts.turns, self.groups.runtime.end_transaction
+        self._requests = _PeerRequests(parts)
+        self.markers: Final = TransactionMarkerSender(
+            parts.partitions,
+            parts.metadata,
+            parts.turns,
+            self.groups.runtime.end_transaction,
+            remote=self._requests.markers,
         )
-        transactions, verifier = _transactions(parts, ports, self.markers)
+        transactions, verifier = _transactions(parts, ports, self.markers, self._requests)
         self.transactions: Final = transactions
         self.verifier: Final = verifier
-        self._group_elections = CoordinatorElections(
-            OFFSETS_TOPIC,
-            self.groups.runtime,
-            parts.partitions,
-            ports=parts.logs.ports,
-            codec=partial(offsets_codec, parts.configs),
-        )
-        self._transaction_elections = CoordinatorElections(
-            TRANSACTIONS_TOPIC,
-            self.transactions.runtime,
-            parts.partitions,
-            ports=parts.logs.ports,
-        )
+        codec = partial(offsets_codec, parts.configs)
+        self._group_elections = _elections(parts, self.groups, codec=codec)
+        self._transaction_elections = _elections(parts, self.transactions)
 
     def start(self) -> None:
         """Begin to coordinate what this broker leads, now and after each change."""
@@ -108,6 +134,8 @@ class Coordinators:
         """End all coordination; requests get COORDINATOR_NOT_AVAILABLE."""
         await self.transactions.runtime.stop()
         await self.groups.runtime.stop()
+        await self._requests.markers.stop()
+        await self._requests.additions.stop()
 
     def group_log(self, partition: int) -> CoordinatorLog:
         """Return the log of a partition of `__consumer_offsets` that is coordinated here.
@@ -136,6 +164,21 @@ class Coordinators:
     def _follow_role(self, name: TopicPartition) -> None:
         self._group_elections.on_role(name)
         self._transaction_elections.on_role(name)
+
+
+def _elections(
+    parts: CoordinatorParts,
+    coordinator: TopicCoordinator[S],
+    *,
+    codec: Callable[[], Codec] = lambda: Codec.NONE,
+) -> CoordinatorElections[S]:
+    return CoordinatorElections(
+        coordinator.topic,
+        coordinator.runtime,
+        parts.partitions,
+        ports=parts.logs.ports,
+        codec=codec,
+    )
 
 
 def _runtime_ports(parts: CoordinatorParts) -> RuntimePorts:
@@ -172,7 +215,10 @@ def _groups(
 
 
 def _transactions(
-    parts: CoordinatorParts, ports: RuntimePorts, markers: LocalMarkerSender
+    parts: CoordinatorParts,
+    ports: RuntimePorts,
+    markers: TransactionMarkerSender,
+    requests: _PeerRequests,
 ) -> tuple[TopicCoordinator[TransactionShard], TransactionVerifier]:
     """Return the coordinator, and the verifier that waits for its completed transactions."""
     kind = ShardKind(TRANSACTIONS_TOPIC, TRANSACTION_RECORDS, partial(_transaction_shard, parts))
@@ -191,8 +237,13 @@ def _transactions(
         metadata=parts.metadata,
         configs=parts.configs,
     )
-    verifier = TransactionVerifier(coordinator, parts.configs, ports, completions=completions)
-    return coordinator, verifier
+    manager = AddPartitionsToTxnManager(
+        coordinator,
+        parts.metadata,
+        node_id=parts.partitions.node_id,
+        remote=requests.additions,
+    )
+    return coordinator, TransactionVerifier(manager, parts.configs, ports, completions=completions)
 
 
 def _group_shard(

@@ -8,22 +8,19 @@ Kafka: `AddPartitionsToTxnManager`, `ReplicaManager.maybeSendPartitionsToTransac
 A partition in which the transaction of the producer is open needs neither. CONCURRENT_TRANSACTIONS
 of a Produce request is retried for a short time: the markers of the last transaction are on their
 way. The retry comes after a backoff, as in Kafka, or when the coordinator of this broker completes
-the transaction. Kafka holds at most one such request per transactional id; here each is handled at
-once.
+the transaction.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.coordinators.add_partitions_to_txn_manager import AddPartitionsToTxnManager
 from cordwood.broker.coordinators.coordinator_log import CoordinatorLog
-from cordwood.broker.coordinators.topic_coordinator import TopicCoordinator
 from cordwood.broker.partitions.partition import Partition
-from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.outcome import TransactionalProducer
 from cordwood.coordination.runtime.completion_waits import CompletionWaits
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts
-from cordwood.coordination.transactions.transaction_shard import TransactionShard
 from cordwood.coordination.transactions.verification_answers import (
     VerifiedOperation,
     is_retried,
@@ -31,11 +28,9 @@ from cordwood.coordination.transactions.verification_answers import (
     produce_error,
     verification_error,
 )
-from cordwood.core.errors import InvalidProducerIdMappingError, KafkaError, error_for_code
+from cordwood.core.errors import InvalidProducerIdMappingError, KafkaError
 from cordwood.core.types import TopicPartition
 from cordwood.protocol.messages.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
@@ -44,9 +39,6 @@ from cordwood.storage.producers.verification_guard import VerificationGuard
 
 Verified: TypeAlias = VerificationGuard | KafkaError | None
 """The guard for the append, the error instead of it, or None if the append needs no guard."""
-
-#: The version of AddPartitionsToTxn between brokers.
-_BETWEEN_BROKERS: Final = ClientContext(5)
 
 
 class ProducerTransaction(NamedTuple):
@@ -68,13 +60,13 @@ class TransactionVerifier:
 
     def __init__(
         self,
-        transactions: TopicCoordinator[TransactionShard],
+        coordinators: AddPartitionsToTxnManager,
         configs: BrokerConfigs,
         ports: RuntimePorts,
         *,
         completions: CompletionWaits,
     ) -> None:
-        self._transactions = transactions
+        self._coordinators = coordinators
         self._configs = configs
         self._ports = ports
         self._completions = completions
@@ -183,29 +175,17 @@ class TransactionVerifier:
     ) -> Mapping[TopicPartition, KafkaError]:
         """Add or confirm partitions; return the errors of those that are rejected."""
         names = [*partitions]
-        request = AddPartitionsToTxnRequest(
-            transactions=[
-                AddPartitionsToTxnTransaction(
-                    transactional_id=transaction.transactional_id,
-                    producer_id=transaction.producer.producer_id,
-                    producer_epoch=transaction.producer.producer_epoch,
-                    verify_only=not operation.is_addition,
-                    topics=_by_topic(names),
-                )
-            ]
+        wanted = AddPartitionsToTxnTransaction(
+            transactional_id=transaction.transactional_id,
+            producer_id=transaction.producer.producer_id,
+            producer_epoch=transaction.producer.producer_epoch,
+            verify_only=not operation.is_addition,
+            topics=_by_topic(names),
         )
         try:
-            response = await self._transactions.call(
-                transaction.transactional_id,
-                lambda shard, ticket, now_ms: shard.add_partitions(
-                    request, _BETWEEN_BROKERS, ticket=ticket, now_ms=now_ms
-                ),
-                answer=AddPartitionsToTxnResponse,
-            )
+            found = await self._coordinators.add(wanted)
         except KafkaError as error:
             found = dict.fromkeys(names, error.with_traceback(None))
-        else:
-            found = _errors_of(response, names)
         return {
             name: rejected
             for name, error in found.items()
@@ -220,20 +200,3 @@ def _by_topic(names: Iterable[TopicPartition]) -> list[AddPartitionsToTxnTopic]:
     return [
         AddPartitionsToTxnTopic(name=topic, partitions=numbers) for topic, numbers in topics.items()
     ]
-
-
-def _errors_of(
-    response: AddPartitionsToTxnResponse, names: Iterable[TopicPartition]
-) -> dict[TopicPartition, KafkaError]:
-    codes = {
-        (topic.name, each.partition_index): each.partition_error_code
-        for result in response.results_by_transaction
-        for topic in result.topic_results
-        for each in topic.results_by_partition
-    }
-    found: dict[TopicPartition, KafkaError] = {}
-    for name in names:
-        code = codes.get((name.topic, name.partition), response.error_code)
-        if code:
-            found[name] = error_for_code(code)(f"the transaction coordinator rejects {name}")
-    return found

@@ -16,11 +16,12 @@ class BackgroundTasks:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def begin(self, scene: Coroutine[object, object, None]) -> None:
+    def begin(self, scene: Coroutine[object, object, None]) -> asyncio.Task[None]:
         """Begin a task on the running loop."""
         task = asyncio.get_running_loop().create_task(scene)
         self._tasks.add(task)
         task.add_done_callback(self._end)
+        return task
 
     async def settle(self, within_s: float) -> None:
         """Wait until the tasks of this moment have ended, or until the time is over."""

@@ -80,6 +80,12 @@ class CoordinatorContext(Generic[S]):
         self._failures = 0
         self._active_since_ms = 0.0
         self._retry: Timer | None = None
+        self._tasks = set[asyncio.Task[None]]()
+
+    def cancel_at_end(self, task: asyncio.Task[None]) -> None:
+        """Cancel a task of the active shard when that ends."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def require_active(self) -> ActiveShard[S]:
         """Return the shard if it serves; raise the error for clients otherwise."""
@@ -147,10 +153,12 @@ class CoordinatorContext(Generic[S]):
         active, self.active = self.active, None
         if active is not None:
             active.close(error)
+        self._cancel_tasks()
 
     def _on_broken(self, error: KafkaError) -> None:
         _log.warning("%s-%s is loaded again: %s", self._kind.topic, self.log.partition, error)
         self.active = None
+        self._cancel_tasks()
         served_ms = self._ports.network_clock.monotonic_ms() - self._active_since_ms
         if served_ms >= _STABLE_MS:
             self._failures = 0
@@ -160,6 +168,10 @@ class CoordinatorContext(Generic[S]):
             self.begin_load()
         else:
             self._load_later(ShardState.LOADING)
+
+    def _cancel_tasks(self) -> None:
+        for task in self._tasks:
+            task.cancel()
 
     def _fail(self) -> None:
         if self.state is not ShardState.CLOSED:

@@ -5,8 +5,8 @@ Kafka: `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHan
     Prepare record counts ──► markers ──► remaining partitions, after a backoff ──► complete event
                                 └─ a later epoch of the producer or the coordinator: given up
 
-A marker is retried as long as its shard serves. The shard that is loaded next, here or on another
-broker, finds the Prepare record and resumes.
+A marker is retried as long as its shard serves: the end of the shard cancels the attempt. The shard
+that is loaded next, here or on another broker, finds the Prepare record and resumes.
 """
 
 import logging
@@ -67,7 +67,7 @@ class TransactionRuntime(CoordinatorRuntime[TransactionShard]):
         if active is None or not isinstance(outcome, TransactionOutcome):
             return
         for completion in outcome.completions:
-            self.tasks.begin(self._complete(active, completion))
+            context.cancel_at_end(self.tasks.begin(self._complete(active, completion)))
         for request in outcome.producer_id_requests:
             self.tasks.begin(self._allocate(active, request))
 
@@ -94,8 +94,6 @@ class TransactionRuntime(CoordinatorRuntime[TransactionShard]):
                 _log.warning("the markers of %r are fenced", completion.transactional_id)
                 return
             marker = marker.remaining(errors)
-            if active.is_over:
-                return
             if marker.partitions:
                 await self.ports.pause(wait_ms)
                 wait_ms = min(2 * wait_ms, LONGEST_BACKOFF_MS)

@@ -2,8 +2,11 @@
 
 import pytest
 
-from cordwood.broker.coordinators.marker_sender import FEW, LocalMarkerSender
+from cordwood.broker.coordinators.marker_sender import FEW, TransactionMarkerSender
+from cordwood.broker.coordinators.txn_markers_request import MarkerRequest
 from cordwood.broker.loop_turns import FIRST_TURNS_MS, TurnQueue
+from cordwood.broker.peers.peer_channels import NoPeers
+from cordwood.broker.peers.peer_request_queue import PeerRequestQueue
 from cordwood.coordination.ports import TransactionMarker
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.testing.virtual_clock import VirtualClock
@@ -61,7 +64,13 @@ def test_few_partitions_wait_for_no_turn_of_a_busy_loop(groups: int, taken: int)
             )
             busy, broker = BusyTurns(), harness.broker
             end_in_groups = broker.coordinators.groups.runtime.end_transaction
-            sender = LocalMarkerSender(broker.partitions, broker.metadata, busy, end_in_groups)
+            sender = TransactionMarkerSender(
+                broker.partitions,
+                broker.metadata,
+                busy,
+                end_in_groups,
+                remote=PeerRequestQueue(MarkerRequest(lambda: 1), NoPeers()),
+            )
             return len(await sender.send(marker)), busy.taken
 
     assert run(scene()) == (0, taken)

@@ -99,6 +99,27 @@ def test_leadership_that_ends_before_the_loaded_records_count_is_not_served() ->
     assert run(scene()) is ShardState.FAILED
 
 
+def test_task_of_a_shard_is_cancelled_at_its_end() -> None:
+    async def scene() -> list[bool]:
+        harness = RuntimeHarness()
+        log = harness.log()
+        context = context_of(log, harness)
+        found = list[bool]()
+        for end in (
+            lambda active: active.on_broken(NotCoordinatorError("failed")),
+            lambda _: context.close(NotCoordinatorError("moved")),
+        ):
+            await context.load(Topics, SLOTS)
+            task = asyncio.ensure_future(asyncio.Event().wait())
+            context.cancel_at_end(task)  # type: ignore[arg-type]  # it has no result either
+            end(context.require_active())
+            await turns()
+            found.append(task.cancelled())
+        return found
+
+    assert run(scene()) == [True, True]
+
+
 def test_time_of_a_load_is_counted() -> None:
     harness = RuntimeHarness()
     context = context_of(harness.log(), harness)

@@ -41,9 +41,18 @@ class MarkerDesk:
     def __init__(self) -> None:
         self.errors = dict[TopicPartition, KafkaError]()
         self.sent = list[TransactionMarker]()
+        #: The moment at which the leaders respond, if that is not at once.
+        self.responds: asyncio.Event | None = None
+        self.is_withdrawn = False
 
     async def send(self, marker: TransactionMarker) -> Mapping[TopicPartition, KafkaError]:
         self.sent.append(marker)
+        if self.responds is not None:
+            try:
+                await self.responds.wait()
+            except asyncio.CancelledError:
+                self.is_withdrawn = True
+                raise
         return {each: self.errors[each] for each in marker.partitions if each in self.errors}
 
 
@@ -223,6 +232,23 @@ def test_fenced_markers_are_given_up() -> None:
         return len(harness.markers.sent), harness.state
 
     assert run(scene()) == (1, TransactionState.PREPARE_COMMIT)
+
+
+def test_markers_on_their_way_are_withdrawn_when_the_leadership_ends() -> None:
+    async def scene() -> tuple[bool, bool]:
+        harness = TransactionHarness()
+        harness.markers.responds = asyncio.Event()
+        await harness.elect()
+        await harness.init()
+        await harness.add(FIRST)
+        await harness.commit()
+        await turns(10)
+        before = harness.markers.is_withdrawn
+        harness.runtime.resign(0)
+        await turns(10)
+        return before, harness.markers.is_withdrawn
+
+    assert run(scene()) == (False, True)
 
 
 def test_coordinator_that_is_loaded_resumes_the_markers() -> None:
