@@ -69,10 +69,10 @@ async def elect_leaders(
     check_election_type(request.election_type)
     turns, image, kind = LoopTurns(broker.turns), broker.metadata.image, request.election_type
     if request.topic_partitions is None:
-        # Partitions that have their leader are left out.
+        # Partitions that have their leader are left out, but not their topics.
         wanted = [
-            (topic, [int(each.partition) for each in names])
-            for topic, names in image.leaderless.items()
+            (topic, [int(each.partition) for each in image.leaderless.get(topic, ())])
+            async for topic in turns.of(image.topics)
         ]
     else:
         wanted = [(each.topic, each.partitions) for each in request.topic_partitions]

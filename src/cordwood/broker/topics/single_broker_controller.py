@@ -85,7 +85,7 @@ def _check_reassignment(
     if partition is None:
         raise UnknownTopicOrPartitionError(f"Unable to find partition {topic}:{index}.")
     if target is None:
-        raise NoReassignmentInProgressError("No partition reassignment is in progress.")
+        raise NoReassignmentInProgressError  # without a message in Kafka
     check_replicas((*target,), image, expected=len(target))
     if not may_change and len(target) != len(partition.replicas):
         raise InvalidReplicationFactorError(

@@ -154,6 +154,21 @@ def test_partitions_that_have_their_leader_are_left_out_of_an_election_of_all() 
     ]
 
 
+def test_topics_without_an_election_stay_in_an_election_of_all() -> None:
+    place = harness()
+    place.metadata.publish(place.metadata.image.with_topic(topic("led")))
+    request = ElectLeadersRequest(topic_partitions=None, election_type=0)
+
+    response = run(elect_leaders(place.broker, place.context(2), request))
+
+    assert [
+        (each.topic, len(each.partition_result)) for each in response.replica_election_results
+    ] == [
+        ("orders", 1),
+        ("led", 0),
+    ]
+
+
 def test_unknown_election_type_is_rejected() -> None:
     with pytest.raises(InvalidRequestError):
         elected(ElectLeadersRequest(topic_partitions=None, election_type=9))
