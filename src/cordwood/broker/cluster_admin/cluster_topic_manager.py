@@ -56,6 +56,8 @@ New = TypeVar("New")
 
 #: Topics that are planned in one loop turn.
 _PER_TURN: Final = 5
+#: Outcomes of a missing topic that exists, or may exist, without leaders in the image.
+_WITHOUT_LEADERS_YET: Final = (PlannedTopic, RequestTimedOutError, TopicAlreadyExistsError)
 
 
 class ClusterTopicManager:
@@ -108,17 +110,21 @@ class ClusterTopicManager:
     async def create_missing(self, names: Sequence[str]) -> list[Planned]:
         """Create missing topics with the broker's settings, without a wait for their leaders.
 
+        If the session with ZooKeeper ends, all results are LEADER_NOT_AVAILABLE.
         Raises PolicyViolationError for too many names.
         """
         ensure_few_partitions(len(names))
         new = [default_topic(name, self._configs, most_replicas=None) for name in names]
         outcomes = list[Planned]()
         scene = self._create(new, outcomes, validate_only=False)
-        outcomes = await self._tasks.outcomes_of(scene, outcomes, deadline=None)
+        try:
+            outcomes = await self._tasks.outcomes_of(scene, outcomes, deadline=None)
+        except RequestTimedOutError as error:
+            outcomes = [error] * len(names)
         topics = self._metadata.image.topics
         return [
             LeaderNotAvailableError(f"{name} has no leaders yet")
-            if name not in topics and isinstance(each, PlannedTopic | TopicAlreadyExistsError)
+            if name not in topics and isinstance(each, _WITHOUT_LEADERS_YET)
             else each
             for name, each in zip(names, outcomes, strict=True)
         ]

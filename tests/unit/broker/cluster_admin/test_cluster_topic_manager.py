@@ -409,6 +409,18 @@ def test_request_whose_session_ends_times_out() -> None:
     play(scene)
 
 
+def test_missing_topic_whose_session_ends_may_exist_later() -> None:
+    async def scene(world: AdminWorld) -> list[str]:
+        broker = await world.broker()
+        broker.member.client.cut()
+        request = world.begin(broker.topics.create_missing(["orders", "more"]))
+        await world.keeper.settle(60_000)
+        broker.member.client.heal()
+        return kinds(await request)
+
+    assert play(scene) == ["LeaderNotAvailableError"] * 2
+
+
 def test_requests_that_wait_end_with_the_broker() -> None:
     async def scene(world: AdminWorld) -> list[str]:
         broker = await world.broker()
