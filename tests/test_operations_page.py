@@ -14,7 +14,8 @@ _ENDED = re.compile(r'_cancel\(task, "(\w+)"\)')
 _LEVELS = {"warning": "WARN", "error": "ERROR", "exception": "ERROR", "info": "INFO"}
 SOURCES = (
     *(ROOT / "src/cordwood/broker").rglob("*.py"),
-    *(ROOT / "src/cordwood" / each for each in ("node.py", "cli/serve_run.py")),
+    *(ROOT / "src/cordwood/node").rglob("*.py"),
+    ROOT / "src/cordwood/cli/serve_run.py",
 )
 
 

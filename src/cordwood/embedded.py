@@ -21,6 +21,7 @@ from cordwood.core import system
 from cordwood.core.errors import InvalidRequestError
 from cordwood.core.ports import Lane, LoopPorts
 from cordwood.core.settings import SettingSource, SettingValue, texts_of
+from cordwood.node.cluster_ports import system_cluster_ports
 from cordwood.node.node import Node
 from cordwood.node.runtime import NodeRuntime
 from cordwood.records import kernels
@@ -40,13 +41,14 @@ def system_runtime(budget: DescriptorBudget, *, host: str) -> NodeRuntime:
     """
     clock = system.SystemClock()
     scheduler = system.LoopScheduler(asyncio.get_running_loop(), clock)
+    worker = system.ThreadWorker(ready=Lane)
     return NodeRuntime(
         ports=LoopPorts(
             files=system.SystemFiles(),
             clock=clock,
             random=system.SystemRandom(),
             scheduler=scheduler,
-            worker=system.ThreadWorker(ready=Lane),
+            worker=worker,
         ),
         network_clock=clock,
         network_scheduler=scheduler,
@@ -58,6 +60,7 @@ def system_runtime(budget: DescriptorBudget, *, host: str) -> NodeRuntime:
         inspector=kernels.inspector,
         finders=kernels.record_finder,
         host=host,
+        cluster=system_cluster_ports(worker),
     )
 
 

@@ -99,6 +99,9 @@ ROUTES: Final[Mapping[int, HandlerRoute]] = MappingProxyType(
 
 #: The APIs between brokers, which an embedded broker does not have.
 _BETWEEN_BROKERS: Final = {
+    4: HandlerRoute("replicas", "leader_and_isr"),
+    5: HandlerRoute("replicas", "stop_replica"),
+    6: HandlerRoute("replicas", "update_metadata"),
     7: HandlerRoute("controller", "controlled_shutdown"),
     56: HandlerRoute("controller", "alter_partition"),
     67: HandlerRoute("controller", "allocate_producer_ids"),

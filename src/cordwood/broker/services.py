@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVa
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.coordinators.coordinators import Coordinators
 from cordwood.broker.loop_turns import TurnQueue
+from cordwood.broker.membership.replica_requests import ReplicaRequests
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
@@ -111,3 +112,5 @@ class BrokerServices:
     coordinators: Coordinators
     #: None for an embedded broker, which is its own controller.
     controller: ControllerRequests | None = None
+    #: None for an embedded broker, which has no controller.
+    replicas: ReplicaRequests | None = None

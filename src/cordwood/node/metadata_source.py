@@ -12,14 +12,16 @@ from typing import Final, NamedTuple, Protocol
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.reconfiguration_checks import CHECKS
+from cordwood.broker.membership.replica_requests import ReplicaRequests
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.metadata_image import BrokerImage
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.network.tls import check_tls
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.partitions.partition_leader import PartitionResources
-from cordwood.broker.topics.config_changes import ConfigChanges
-from cordwood.broker.topics.topic_manager import TopicManager
+from cordwood.broker.services import ControllerRequests
+from cordwood.broker.topics.config_administration import ConfigAdministration
+from cordwood.broker.topics.topic_administration import TopicAdministration
 from cordwood.node.runtime import NodeRuntime
 from cordwood.observability.metrics import Metrics
 
@@ -50,9 +52,12 @@ class MetadataServices(NamedTuple):
 
     metadata: MetadataCache
     partitions: HostedPartitions
-    topics: TopicManager
-    config_changes: ConfigChanges
+    topics: TopicAdministration
+    config_changes: ConfigAdministration
     producer_ids: ProducerIdManager
+    #: None for a broker without a cluster, which is its own controller.
+    controller: ControllerRequests | None = None
+    replicas: ReplicaRequests | None = None
 
 
 class MetadataSource(Protocol):

@@ -38,7 +38,7 @@ from cordwood.broker.loop_calls import LoopCalls
 from cordwood.broker.loop_turns import TurnQueue
 from cordwood.broker.metadata.metadata_image import BrokerImage
 from cordwood.broker.network.connection import Handle
-from cordwood.broker.network.socket_server import SocketServer, SocketServerPorts
+from cordwood.broker.network.socket_server import SocketServerPorts
 from cordwood.broker.network.socket_server_settings import live_server_settings, server_listeners
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
 from cordwood.broker.partitions.fetch_wakes import FetchWakes
@@ -97,8 +97,8 @@ class Node:
         self._given = given
         self._runtime = runtime
         self._around = around
-        self._source: MetadataSource = StandaloneMetadata(given)
         self._opened = AsyncExitStack()
+        self._source = _metadata_source(given, runtime, self._opened)
 
     async def start(self) -> BrokerServices:
         """Start all parts and serve; facts for the operator are logged."""
@@ -175,17 +175,15 @@ class Node:
             _identity(manager.directories)[0],
             self._opened,
         )
-        metadata, partitions, topics, config_changes, producer_ids = await self._source.open(
-            foundation
-        )
+        found = await self._source.open(foundation)
         slots = configs.integer("max.incremental.fetch.session.cache.slots")
         turns = TurnQueue(runtime.network_clock)
         parts = CoordinatorParts(
             configs=configs,
-            metadata=metadata,
-            partitions=partitions,
+            metadata=found.metadata,
+            partitions=found.partitions,
             logs=manager,
-            producer_ids=producer_ids,
+            producer_ids=found.producer_ids,
             turns=turns,
             clock=runtime.network_clock,
             scheduler=runtime.network_scheduler,
@@ -197,15 +195,17 @@ class Node:
             turns=turns,
             features=FEATURES,
             configs=configs,
-            config_changes=config_changes,
-            metadata=metadata,
-            topics=topics,
+            config_changes=found.config_changes,
+            metadata=found.metadata,
+            topics=found.topics,
             logs=manager,
             timestamp_lookups=TimestampLookups(manager, finders=runtime.finders),
-            partitions=partitions,
+            partitions=found.partitions,
             sessions=FetchSessionCache(random, slots),
-            producer_ids=producer_ids,
+            producer_ids=found.producer_ids,
             coordinators=self._start_coordinators(parts),
+            controller=found.controller,
+            replicas=found.replicas,
         )
 
     def _partition_resources(
@@ -235,7 +235,7 @@ class Node:
         """Open the listeners, then publish their endpoints."""
         configs = broker.configs
         listeners = listeners_of(configs).listeners
-        server = SocketServer(
+        server = self._runtime.server(
             self._around(Dispatch(broker, self.metrics).handle),
             live_server_settings(configs, listeners, capacity=self._runtime.max_connections),
             ports=SocketServerPorts(broker.clock, broker.scheduler, self._runtime.ports.worker),
@@ -290,6 +290,17 @@ class Node:
         if address is not None:
             self._opened.callback(server.stop)
             self.addresses = MappingProxyType({"metrics": await server.start(address)})
+
+
+def _metadata_source(
+    given: Sequence[SettingSource], runtime: NodeRuntime, opened: AsyncExitStack
+) -> MetadataSource:
+    """Return the metadata of the cluster if there is one, else those of the directories."""
+    if not BROKER_SETTINGS.resolve(given)["zookeeper.connect"].value:
+        return StandaloneMetadata(given)
+    from cordwood.node.cluster_member import ClusterMember  # noqa: PLC0415  # others need none of it
+
+    return ClusterMember(given, runtime, opened)
 
 
 async def _closed(close: Callable[[], Pending[None]]) -> None:

@@ -9,7 +9,7 @@ A partition that is missing among others of its topic has no replicas and no lea
 has not elected its first leader yet.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -24,7 +24,6 @@ from cordwood.broker.metadata.metadata_image import (
 )
 from cordwood.cluster.controller.context.leadership import LEADER_DURING_DELETE
 from cordwood.core.types import NO_LEADER_EPOCH
-from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.messages.update_metadata import (
     UpdateMetadataBroker,
     UpdateMetadataPartitionState,
@@ -39,7 +38,7 @@ UNKNOWN_PARTITION: Final = PartitionImage((), (), NO_LEADER, NO_LEADER_EPOCH)
 def updated(image: ClusterImage, request: UpdateMetadataRequest) -> ClusterImage:
     """Return the next image."""
     changed, removed = list[TopicImage](), list[str]()
-    for state in _topic_states(request):
+    for state in request.topic_states:
         topic = _updated_topic(image.topics.get(state.topic_name), state)
         if topic.partitions:
             changed.append(topic)
@@ -61,7 +60,7 @@ def updated(image: ClusterImage, request: UpdateMetadataRequest) -> ClusterImage
 
 def _updated_topic(topic: TopicImage | None, state: UpdateMetadataTopicState) -> TopicImage:
     topic_id = state.topic_id
-    if topic is None or topic_id not in {NO_UUID, topic.topic_id}:
+    if topic is None or topic.topic_id != topic_id:
         topic = TopicImage(state.topic_name, topic_id, ())
     partitions = dict(enumerate(topic.partitions))
     for each in state.partition_states:
@@ -97,20 +96,3 @@ def _broker(broker: UpdateMetadataBroker) -> BrokerImage:
         for each in broker.endpoints
     }
     return BrokerImage(broker.id, MappingProxyType(endpoints), broker.rack or None)
-
-
-def _topic_states(request: UpdateMetadataRequest) -> Iterable[UpdateMetadataTopicState]:
-    """Return the states by topic; before version 5 each partition names its topic."""
-    if request.ungrouped_partition_states:
-        return _grouped(request.ungrouped_partition_states)
-    return request.topic_states
-
-
-def _grouped(
-    states: Iterable[UpdateMetadataPartitionState],
-) -> Iterator[UpdateMetadataTopicState]:
-    topics = dict[str, list[UpdateMetadataPartitionState]]()
-    for each in states:
-        topics.setdefault(each.topic_name, []).append(each)
-    for name, partitions in topics.items():
-        yield UpdateMetadataTopicState(topic_name=name, partition_states=partitions)

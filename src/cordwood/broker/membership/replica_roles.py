@@ -287,20 +287,14 @@ def _assignment_response(
     assigned: Iterable[AssignedRole],
     errors: Mapping[TopicPartition, KafkaError | None],
 ) -> LeaderAndIsrResponse:
-    """Return the results by topic id, and up to version 4 by name."""
     topics = {each.topic_id: list[LeaderAndIsrPartitionError]() for each in request.topic_states}
-    flat = list[LeaderAndIsrPartitionError]()
     for name, topic_id, _ in assigned:
         result = LeaderAndIsrPartitionError(
-            topic_name=name.topic,
-            partition_index=name.partition,
-            error_code=_code(errors[name]),
+            partition_index=name.partition, error_code=_code(errors[name])
         )
         topics[topic_id].append(result)
-        flat.append(result)
     return LeaderAndIsrResponse(
         error_code=0,
-        partition_errors=flat,
         topics=[
             LeaderAndIsrTopicError(topic_id=topic_id, partition_errors=results)
             for topic_id, results in topics.items()

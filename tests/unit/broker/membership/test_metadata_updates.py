@@ -17,11 +17,8 @@ from tests.unit.broker.image_samples import cluster, topic, topic_id
 BEFORE = cluster(topic("orders", 2), topic("payments"))
 
 
-def state(
-    index: int, leader: int = 2, *, name: str = "", lost: Sequence[int] = ()
-) -> UpdateMetadataPartitionState:
+def state(index: int, leader: int = 2, *, lost: Sequence[int] = ()) -> UpdateMetadataPartitionState:
     return UpdateMetadataPartitionState(
-        topic_name=name,
         partition_index=index,
         controller_epoch=1,
         leader=leader,
@@ -102,16 +99,6 @@ def test_partition_that_is_missing_in_between_is_unknown() -> None:
 
     assert after.topics["orders"].partitions[2] is UNKNOWN_PARTITION
     assert not updated(BEFORE, request(state(2, -2), name="new")).topics.keys() - BEFORE.topics
-
-
-def test_partitions_by_name_are_those_of_earlier_versions() -> None:
-    old = request()
-    old.ungrouped_partition_states = [state(0, name="orders"), state(0, name="payments")]
-
-    after = updated(BEFORE, old)
-
-    assert [each.partitions[0].leader for each in after.topics.values()] == [2, 2]
-    assert after.topics["orders"].topic_id == topic_id("orders")
 
 
 def test_unchanged_brokers_are_the_same_object() -> None:

@@ -1,0 +1,114 @@
+"""Tests of brokers in a cluster: replication, leaders, configurations, topics."""
+
+from cordwood.broker.config.config_resources import topic_resource
+from cordwood.broker.topics.topic_selection import TopicReference
+from tests.unit.node.cluster_samples import (
+    cluster,
+    controller_of,
+    create_orders,
+    high_watermark,
+    in_sync,
+    leader_of,
+    log_end,
+    produce,
+    until,
+)
+from tests.unit.node.node_samples import run
+
+
+def test_records_are_on_all_replicas_when_they_are_acknowledged() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            await produce(found, b"a", b"b")
+            assert [log_end(found, each) for each in (1, 2, 3)] == [2, 2, 2]
+            await until(lambda: all(high_watermark(found, each) == 2 for each in (1, 2, 3)))
+
+    run(scene())
+
+
+def test_broker_that_stops_moves_its_leaderships_first() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            await produce(found, b"a")
+            former = leader_of(found.brokers[1])
+            await found.stop(former)
+            left = [found.brokers[each] for each in found.nodes]
+            await until(lambda: all(leader_of(each) != former for each in left))
+            await produce(found, b"b")
+            assert {log_end(found, each) for each in found.nodes} == {2}
+
+    run(scene())
+
+
+def test_broker_that_returns_catches_up_and_joins() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            former = leader_of(found.brokers[1])
+            await found.stop(former)
+            await produce(found, b"a", b"b")
+            broker = await found.start(former)
+            await until(lambda: leader_of(broker) > 0)
+            await until(lambda: in_sync(broker) == {1, 2, 3})
+            assert log_end(found, former) == 2
+
+    run(scene())
+
+
+def test_another_broker_is_elected_after_the_end_of_a_session() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            controller = (await controller_of(found)).configs.node_id
+            before = found.clients[controller].session_id
+            found.server.expire(before)
+            await until(lambda: found.clients[controller].session_id not in {0, before})
+            await controller_of(found)
+            await until(lambda: all(in_sync(each) == {1, 2, 3} for each in found.brokers.values()))
+            await produce(found, b"a")
+
+    run(scene())
+
+
+def test_changed_configuration_reaches_every_broker() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            resource = topic_resource("orders")
+            await found.brokers[1].config_changes.replace(
+                resource, [("retention.ms", "1000")], validate_only=False
+            )
+            logs = [each.partitions.get("orders", 0).log for each in found.brokers.values()]
+            await until(lambda: all(log.config.retention_ms == 1000 for log in logs))
+
+    run(scene())
+
+
+def test_leader_with_a_lost_directory_is_replaced() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            former = leader_of(found.brokers[1])
+            manager = found.brokers[former].logs
+            (directory,) = manager.directories
+            manager.fail(directory, OSError("gone"))
+            await until(lambda: all(leader_of(each) != former for each in found.brokers.values()))
+            assert former not in in_sync(found.brokers[former])
+
+    run(scene())
+
+
+def test_deleted_topic_leaves_no_log() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            controller = await controller_of(found)
+            await controller.topics.delete([TopicReference("orders")])
+            await until(lambda: not any(each.logs.logs for each in found.brokers.values()))
+            await until(
+                lambda: not any(each.metadata.image.topics for each in found.brokers.values())
+            )
+
+    run(scene())
