@@ -140,6 +140,7 @@ class ClusterBroker:
             ProducerIdManager(self._make_producer_ids().allocate),
             self._controller,
             ReplicaRequests(fence, roles, self._metadata),
+            self._peers,
         )
 
     async def join(self, me: BrokerImage) -> None:

@@ -19,6 +19,7 @@ from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.network.tls import check_tls
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.partitions.partition_leader import PartitionResources
+from cordwood.broker.peers.peer_channels import OpenPeers, no_peers
 from cordwood.broker.services import ControllerRequests
 from cordwood.broker.topics.config_administration import ConfigAdministration
 from cordwood.broker.topics.topic_administration import TopicAdministration
@@ -58,6 +59,7 @@ class MetadataServices(NamedTuple):
     #: None for a broker without a cluster, which is its own controller.
     controller: ControllerRequests | None = None
     replicas: ReplicaRequests | None = None
+    peers: OpenPeers = no_peers
 
 
 class MetadataSource(Protocol):

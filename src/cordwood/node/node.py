@@ -188,6 +188,7 @@ class Node:
             clock=runtime.network_clock,
             scheduler=runtime.network_scheduler,
             metrics=self.metrics,
+            peers=found.peers,
         )
         return BrokerServices(
             clock=runtime.network_clock,

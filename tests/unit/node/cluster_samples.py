@@ -27,6 +27,9 @@ GIVEN = {
     "default.replication.factor": "3",
     "min.insync.replicas": "2",
     "controlled.shutdown.retry.backoff.ms": "50",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
 }
 
 
@@ -119,16 +122,20 @@ async def controller_of(found: Cluster) -> BrokerServices:
     return found.brokers[next(iter(found.brokers.values())).metadata.image.controller_id]
 
 
-async def create_orders(found: Cluster) -> None:
+async def create_orders(found: Cluster, *, partitions: int = 1) -> None:
     controller = await controller_of(found)
-    (created,) = await controller.topics.create([NewTopic(name="orders", partitions=1)])
+    (created,) = await controller.topics.create([NewTopic(name="orders", partitions=partitions)])
     assert not isinstance(created, Exception), created
     await until(lambda: all(leader_of(each) > 0 for each in found.brokers.values()))
 
 
+def addresses(found: Cluster) -> str:
+    """Return the bootstrap addresses of the brokers that serve."""
+    return ",".join(found.address(each) for each in found.nodes)
+
+
 async def produce(found: Cluster, *values: bytes) -> None:
-    addresses = [found.address(each) for each in found.nodes]
-    async with Producer(",".join(addresses), acks="all") as producer:
+    async with Producer(addresses(found), acks="all") as producer:
         for value in values:
             await producer.send("orders", value)
         await producer.flush()

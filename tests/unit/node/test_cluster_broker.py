@@ -2,7 +2,10 @@
 
 from cordwood.broker.config.config_resources import topic_resource
 from cordwood.broker.topics.topic_selection import TopicReference
+from cordwood.client.aio import Consumer, Producer
 from tests.unit.node.cluster_samples import (
+    Cluster,
+    addresses,
     cluster,
     controller_of,
     create_orders,
@@ -110,5 +113,58 @@ def test_deleted_topic_leaves_no_log() -> None:
             await until(
                 lambda: not any(each.metadata.image.topics for each in found.brokers.values())
             )
+
+    run(scene())
+
+
+async def values_of(consumer: Consumer, count: int) -> list[bytes | None]:
+    values = list[bytes | None]()
+    while len(values) < count:
+        values += [each.value for each in await consumer.poll()]
+    return values
+
+
+def reader(found: Cluster) -> Consumer:
+    return Consumer(addresses(found), group_id="readers", auto_offset_reset="earliest")
+
+
+def test_group_continues_when_its_coordinator_stops() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            await produce(found, b"a", b"b")
+            async with reader(found) as consumer:
+                consumer.subscribe(["orders"])
+                assert await values_of(consumer, 2) == [b"a", b"b"]
+                await consumer.commit()
+                offsets = found.brokers[1].metadata.image.topics["__consumer_offsets"]
+                await found.stop(offsets.partitions[0].leader)
+                await produce(found, b"c")
+                assert await values_of(consumer, 1) == [b"c"]
+                await consumer.commit()
+            async with reader(found) as consumer:
+                ((_, committed),) = (await consumer.committed([("orders", 0)])).items()
+                assert committed is not None
+                assert committed.offset == 3
+
+    run(scene())
+
+
+def test_transaction_has_its_markers_on_the_leaders_of_other_brokers() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found, partitions=3)
+            async with Producer(addresses(found), transactional_id="writer") as producer:
+                await producer.begin()
+                for number in range(3):
+                    await producer.send("orders", b"a", partition=number)
+                await producer.commit()
+            leaders = [leader_of(found.brokers[1], number) for number in range(3)]
+            assert {*leaders} == {1, 2, 3}
+            logs = [
+                found.brokers[leader].partitions.get("orders", number).log
+                for number, leader in enumerate(leaders)
+            ]
+            await until(lambda: all(log.bounds.last_stable == 2 for log in logs))
 
     run(scene())
