@@ -8,6 +8,8 @@ Kafka: `KafkaController`, `ControllerEventManager`, `ControllerChannelManager`.
     flow_driver                 runs a flow
     effect_performer            effects of flows, in the store and in the queues of brokers
     controller_channel_manager  a queue of requests per broker
+    broker_request_queue        one of these queues
+    waiting_requests            requests that wait in it, merged by kind
     metadata_fan_out            the stream of changes, for the controller and for the broker
 
 It may import client, channels, controller, zookeeper, and the layers below cluster.

@@ -10,13 +10,13 @@ registration of its broker: requests for another broker epoch are dropped.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from cordwood.client.network.runtime import ClientRuntime
+from cordwood.cluster.active_controller.waiting_requests import WaitingRequests
 from cordwood.cluster.channels.broker_channel import BrokerChannel
 from cordwood.cluster.controller.context.live_broker import LiveBroker
 from cordwood.cluster.controller.effects import BrokerRequest
@@ -73,13 +73,13 @@ class BrokerRequestQueue:
         self._timeout_ms = timeout_ms
         self._answered = answered
         self._failed = failed
-        self._waiting = deque[BrokerRequest]()
+        self._waiting = WaitingRequests()
         self._woken = asyncio.Event()
 
     def put(self, request: BrokerRequest) -> None:
         """Add a request, unless it is for another registration of the broker."""
         if getattr(request.request, "broker_epoch", None) == self._broker.epoch:
-            self._waiting.append(request)
+            self._waiting.add(request)
             self._woken.set()
 
     async def run(self) -> None:
@@ -98,7 +98,7 @@ class BrokerRequestQueue:
         while not self._waiting:
             self._woken.clear()
             await self._woken.wait()
-        return self._waiting.popleft()
+        return self._waiting.take()
 
     async def _response(self, sent: BrokerRequest) -> Response:
         """Send a request until it is answered."""

@@ -10,11 +10,19 @@ from cordwood.cluster.active_controller.broker_request_queue import (
 )
 from cordwood.cluster.controller.effects import BrokerRequest
 from cordwood.core.address import Address
-from cordwood.protocol.messages.leader_and_isr import LeaderAndIsrRequest
-from cordwood.protocol.messages.update_metadata import (
-    UpdateMetadataRequest,
-    UpdateMetadataResponse,
+from cordwood.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicState,
 )
+from cordwood.protocol.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    StopReplicaTopicState,
+)
+from cordwood.protocol.messages.update_metadata import UpdateMetadataResponse
 from cordwood.protocol.schema import Request, Response
 from cordwood.testing.seeded_random import SeededRandom
 from tests.unit.cluster.active_controller.memory_channels import MemoryChannels, Peer
@@ -25,12 +33,35 @@ EPOCH = 102
 TIMEOUT_MS = 30_000
 
 
-def update(number: int, *, broker_epoch: int = EPOCH) -> BrokerRequest:
-    """Return a request that differs from the others by its controller epoch."""
-    request = UpdateMetadataRequest(
-        controller_id=1, controller_epoch=number, broker_epoch=broker_epoch, live_brokers=[]
+def numbered(number: int, *, broker_epoch: int = EPOCH) -> BrokerRequest:
+    """Return a request with this number as controller epoch, which is not merged with the next."""
+    request: Request
+    if number % 2:
+        stopped = StopReplicaPartitionState(partition_index=0, delete_partition=False)
+        request = StopReplicaRequest(
+            controller_id=1,
+            controller_epoch=number,
+            broker_epoch=broker_epoch,
+            topic_states=[StopReplicaTopicState(topic_name="t", partition_states=[stopped])],
+        )
+        return BrokerRequest(2, request, 4)
+    led = LeaderAndIsrPartitionState(
+        partition_index=0,
+        controller_epoch=1,
+        leader=2,
+        leader_epoch=0,
+        isr=[2],
+        partition_epoch=0,
+        replicas=[2],
     )
-    return BrokerRequest(2, request, 8)
+    request = LeaderAndIsrRequest(
+        controller_id=1,
+        controller_epoch=number,
+        broker_epoch=broker_epoch,
+        topic_states=[LeaderAndIsrTopicState(topic_name="t", partition_states=[led])],
+        live_leaders=[],
+    )
+    return BrokerRequest(2, request, 7)
 
 
 class QueueWorld:
@@ -55,8 +86,10 @@ class QueueWorld:
         )
 
     @staticmethod
-    def _answer(_: Request) -> Response:
-        return UpdateMetadataResponse(error_code=0)
+    def _answer(request: Request) -> Response:
+        if isinstance(request, LeaderAndIsrRequest):
+            return LeaderAndIsrResponse(error_code=0)
+        return StopReplicaResponse(error_code=0, partition_errors=[])
 
     async def _answered(self, answer: BrokerAnswer) -> None:
         self.answers.append(answer)
@@ -64,7 +97,7 @@ class QueueWorld:
     @property
     def handled(self) -> list[int]:
         """The numbers of the requests that the broker has handled."""
-        return [each.controller_epoch for each in self.peer.handled]  # type: ignore[attr-defined]  # all are updates
+        return [each.controller_epoch for each in self.peer.handled]  # type: ignore[attr-defined]  # all have one
 
 
 def play(scene: Callable[[QueueWorld], Awaitable[None]]) -> None:
@@ -84,7 +117,7 @@ def play(scene: Callable[[QueueWorld], Awaitable[None]]) -> None:
 def test_requests_arrive_in_order_one_at_a_time() -> None:
     async def scene(world: QueueWorld) -> None:
         for each in range(5):
-            world.queue.put(update(each))
+            world.queue.put(numbered(each))
         await world.keeper.settle()
 
         assert world.handled == [0, 1, 2, 3, 4]
@@ -98,7 +131,7 @@ def test_request_is_repeated_before_the_next_one_after_a_lost_response() -> None
     async def scene(world: QueueWorld) -> None:
         world.peer.loses_responses = 2
         for each in range(2):
-            world.queue.put(update(each))
+            world.queue.put(numbered(each))
         await world.keeper.settle()
 
         assert world.handled == [0, 0, 0, 1]
@@ -111,7 +144,7 @@ def test_request_is_repeated_before_the_next_one_after_a_lost_response() -> None
 def test_repetitions_have_a_pause() -> None:
     async def scene(world: QueueWorld) -> None:
         world.peer.is_up = False
-        world.queue.put(update(1))
+        world.queue.put(numbered(1))
         await world.keeper.settle(1_000)
 
         assert 9 <= len(world.failures) <= 10
@@ -122,7 +155,7 @@ def test_repetitions_have_a_pause() -> None:
 def test_request_without_an_answer_is_repeated_after_the_timeout() -> None:
     async def scene(world: QueueWorld) -> None:
         world.peer.is_deaf = True
-        world.queue.put(update(1))
+        world.queue.put(numbered(1))
         await world.keeper.settle(TIMEOUT_MS - 100)
         world.peer.is_deaf = False
         assert not world.answers
@@ -135,8 +168,8 @@ def test_request_without_an_answer_is_repeated_after_the_timeout() -> None:
 
 def test_request_for_another_registration_is_dropped() -> None:
     async def scene(world: QueueWorld) -> None:
-        world.queue.put(update(1, broker_epoch=EPOCH - 1))
-        world.queue.put(update(2))
+        world.queue.put(numbered(1, broker_epoch=EPOCH - 1))
+        world.queue.put(numbered(2))
         await world.keeper.settle()
 
         assert world.handled == [2]
