@@ -15,6 +15,7 @@ effect in progress is then applied or not, as in a crash.
 """
 
 from asyncio import Future, get_running_loop
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
@@ -201,7 +202,7 @@ class ActiveController:
             try:
                 await self._process(event)
             except _DEPOSED as error:
-                await self._end_role(str(error))
+                await self._give_up(str(error))
             except Exception as error:  # noqa: BLE001 - the task's owner
                 self._host.on_report(ProcessingFailed(type(event).__name__, error))
                 await self._start_again()
@@ -212,7 +213,9 @@ class ActiveController:
     async def _process(self, event: ControllerEvent) -> None:
         role = self._role
         if isinstance(event, SessionExpired):
-            await self._end_role("the session is over")
+            # A role that is not over began in the next session, before this event had its turn.
+            if role is not None and role.is_over:
+                await self._end_role("the session is over")
         elif isinstance(event, ControllerChanged):
             await self._controller_changed()
         elif role is None or role.is_over:
@@ -332,15 +335,17 @@ class ActiveController:
         await self._store.election.resign(role.guard)
         await self._end_role("this broker has resigned")
 
-    async def _start_again(self) -> None:
-        """Resign after an error, and take part in the elections again after a while."""
+    async def _give_up(self, reason: str) -> None:
+        """End the role, and remove the controller's node if it is still the one of this role."""
         role = self._role
         if role is not None:
-            try:
+            await self._end_role(reason)
+            with suppress(StaleControllerEpochError, ZooKeeperError):
                 await self._store.election.resign(role.guard)
-            except (*_DEPOSED, ZooKeeperError) as error:
-                self._host.on_report(ProcessingFailed("a resignation", error))
-            await self._end_role("a flow has failed")
+
+    async def _start_again(self) -> None:
+        """Resign after an error, and take part in the elections again after a while."""
+        await self._give_up("a flow has failed")
         await self._runtime.sleep_ms(ERROR_BACKOFF_MS)
         self._events.put(ControllerChanged(None))
 

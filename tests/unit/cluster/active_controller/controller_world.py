@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import TypeVar
 
 from cordwood.client.network.runtime import ClientRuntime
@@ -18,6 +19,7 @@ from cordwood.cluster.controller.context.leadership import Leadership
 from cordwood.cluster.controller.context.live_broker import BrokerEndpoint
 from cordwood.cluster.controller.context.replica_assignment import ReplicaAssignment
 from cordwood.cluster.controller.effects import StoredAssignment
+from cordwood.cluster.zookeeper.client.zookeeper_errors import SessionExpiredError
 from cordwood.cluster.zookeeper.store.metadata_event import SessionExpired
 from cordwood.cluster.zookeeper.store.zookeeper_store import ZooKeeperStore
 from cordwood.cluster.zookeeper.znodes.broker_znode import BrokerRegistration
@@ -68,6 +70,7 @@ class Host:
         self.allows_unclean = False
         #: Whether a new session begins as soon as one has ended.
         self.returns = True
+        self.is_running = False
         self._connect()
 
     def _connect(self) -> None:
@@ -114,7 +117,9 @@ class Host:
 
     async def start(self) -> None:
         """Start the process, with an empty disk."""
+        self.is_running = True
         await self.member.store.start()
+        await self.member.store.brokers.until_unregistered(self.broker_id)
         await self.register()
         self.cluster.channels.peers[self.address] = self.peer
         self.peer.is_up = True
@@ -127,26 +132,28 @@ class Host:
 
     async def crash(self) -> None:
         """End the process; its session ends later."""
-        self.peer.is_up = False
+        self.peer.is_up = self.is_running = False
         self.member.client.cut()
         await self.controller.stop()
 
     async def stop(self) -> None:
         """End the process and its session."""
-        self.peer.is_up = False
+        self.peer.is_up = self.is_running = False
         await self.controller.stop()
         await self.member.store.close()
 
     async def restart(self) -> None:
-        """Start the process again, with its replicas on disk and no memory of leaderships."""
+        """Start the process again, with an empty disk, once its former session has ended."""
         self.model = BrokerModel(self.broker_id, 0)
         self._connect()
         await self.start()
 
     async def _begin_session(self) -> None:
-        await self.member.store.start()
-        await self.register()
-        self.controller.begin_session()
+        # A session that ends meanwhile is followed by the next one.
+        with suppress(SessionExpiredError):
+            await self.member.store.start()
+            await self.register()
+            self.controller.begin_session()
 
 
 class ControllerWorld:
@@ -158,6 +165,7 @@ class ControllerWorld:
         self.hosts = dict[int, Host]()
         self.rebalance_interval_ms: float | None = None
         self._administrator: Member | None = None
+        self._ids = SeededRandom(seed)
 
     def settings(self, broker_id: int) -> ActiveControllerSettings:
         return ActiveControllerSettings(
@@ -190,7 +198,7 @@ class ControllerWorld:
     async def create(self, topic: str, *replicas: tuple[int, ...]) -> None:
         """Create a topic in the store, as an administrator does."""
         assignments = {number: ReplicaAssignment(each) for number, each in enumerate(replicas)}
-        stored = StoredAssignment(make_uuid(SeededRandom(len(topic))), assignments)
+        stored = StoredAssignment(make_uuid(self._ids), assignments)
         await (await self.store()).topics.create(topic, stored, configs={})
 
     async def request_reassignment(self, wanted: Mapping[TopicPartition, tuple[int, ...]]) -> None:
@@ -206,6 +214,18 @@ class ControllerWorld:
         assert self._administrator is not None
         data = encode_partitions(partitions)
         await self._administrator.client.create("/admin/preferred_replica_election", data)
+
+    async def delete(self, path: str) -> None:
+        """Remove a node, as an administrator does."""
+        await self.store()
+        assert self._administrator is not None
+        await self._administrator.client.delete(path)
+
+    async def write(self, path: str, data: bytes) -> None:
+        """Replace the data of a node, as an administrator does."""
+        await self.store()
+        assert self._administrator is not None
+        await self._administrator.client.set(path, data)
 
     async def leadership(self, topic: str, number: int = 0) -> Leadership | None:
         """Return the stored leadership of a partition."""

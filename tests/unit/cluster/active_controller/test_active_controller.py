@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -183,6 +184,39 @@ def test_controller_whose_session_ends_is_elected_again_in_the_next_one() -> Non
         leadership = await world.leadership("t")
         assert leadership is not None
         assert leadership.leader == 1
+
+    play(scene)
+
+
+def test_end_of_a_session_does_not_end_a_role_of_the_next_one() -> None:
+    """The election begins before the end of the session, and is repeated in the next one."""
+
+    async def scene(world: ControllerWorld, after_ms: float) -> None:
+        await world.start(1, 2)
+        await world.hosts[1].stop()
+        await world.settle(after_ms)
+        world.keeper.server.expire(world.hosts[2].member.client.session_id)
+        await world.settle()
+
+        assert world.controller is world.hosts[2]
+
+    for after_ms in range(30):
+        play(partial(scene, after_ms=after_ms))
+
+
+def test_controller_that_meets_a_later_epoch_is_elected_until_it_is_the_latest() -> None:
+    """Leaderships of a later epoch are there after the loss of the epoch's node."""
+
+    async def scene(world: ControllerWorld) -> None:
+        await world.start(1)
+        await world.create("t", (1,))
+        await world.settle()
+        state = b'{"leader":1,"leader_epoch":3,"controller_epoch":4,"isr":[1],"version":1}'
+        await world.write("/brokers/topics/t/partitions/0/state", state)
+        await world.hosts[1].controller.resign()
+        await world.settle()
+
+        assert world.hosts[1].roles[-3:] == ["began 3", "ended 3", "began 4"]
 
     play(scene)
 
