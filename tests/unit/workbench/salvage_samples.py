@@ -151,9 +151,15 @@ def directory(contents: dict[str, bytes], *, beside: dict[str, bytes] | None = N
     return files
 
 
-def indexes(base: int, times: bytes = b"", positions: bytes = b"") -> IndexedOffsets:
+def indexes(
+    base: int, times: bytes = b"", positions: bytes = b"", *, aborts: bytes = b""
+) -> IndexedOffsets:
     """Return the indexes of a segment with these entries."""
-    contents = {f"{base:020}.timeindex": times, f"{base:020}.index": positions}
+    contents = {
+        f"{base:020}.timeindex": times,
+        f"{base:020}.index": positions,
+        f"{base:020}.txnindex": aborts,
+    }
     return indexed_offsets(directory(contents), SOURCE, base=base)
 
 

@@ -84,6 +84,8 @@ class SalvageOptions:
 
 
 DEFAULT_OPTIONS: Final = SalvageOptions()
+#: The suffix of the indexes of a segment, by the rank of its log.
+_SUFFIXES: Final = {0: names.SWAP, 1: ""}
 
 
 class _Contents(NamedTuple):
@@ -228,8 +230,11 @@ def _read_files(
         epochs = epoch, _first_epoch(windows, segments.get(end))
         around = epochs if file.rank == 1 else (None, None)
         bounds = FileBounds(file.base, end, known.marks, around, known.cleaned_to)
-        if file.rank == 1 and file.base is not None:
-            witnesses = known.witnesses(windows.files, source, base=file.base, end=end)
+        suffix = _SUFFIXES.get(file.rank)
+        if suffix is not None and file.base is not None:
+            witnesses = known.witnesses(
+                windows.files, source, base=file.base, end=end, suffix=suffix
+            )
             bounds = bounds._replace(witnesses=witnesses)
         runs = reader.read(path, bounds, start=swap.stop)
         if file.rank == 0 and runs.end and not runs.damages and file.base is not None:

@@ -53,15 +53,18 @@ class SideFileFacts(NamedTuple):
     snapshots: tuple[int, ...] = ()
 
     def witnesses(
-        self, files: Files, source: str, *, base: int, end: int | None
+        self, files: Files, source: str, *, base: int, end: int | None, suffix: str = ""
     ) -> OffsetWitnesses:
-        """Return the witnesses of a segment; without `end` it is the last one."""
+        """Return the witnesses of a segment; without `end` it is the last one.
+
+        Its indexes have the suffix of its log.
+        """
         offsets = self.snapshots
         at = len(offsets) - 1 if end is None else bisect_left(offsets, end)
         has_snapshot = 0 <= at < len(offsets) and offsets[at] > base
         first = self.epochs.earliest
         return OffsetWitnesses(
-            indexed_offsets(files, source, base=base),
+            indexed_offsets(files, source, base=base, suffix=suffix),
             epochs=self.epochs.entries,
             # A log directory without checkpoints does not have the log start either.
             has_first_epoch=bool(self.end and first and self.log_start < first.start_offset),
@@ -152,7 +155,10 @@ def _orphans(files: Files, source: str) -> tuple[int, ...]:
         for name in files.list(source, FileKind.FILE)
         if (each := names.parse_segment_name(name)) is not None and _is_of_segment(each)
     ]
-    logs = {each.base_offset: size for each, size in found if each.extension == names.LOG}
+    logs: dict[int, int] = {}
+    for each, size in found:
+        if each.extension == names.LOG:
+            logs[each.base_offset] = max(size, logs.get(each.base_offset, 0))
     last = max(logs, default=0)
     return tuple(
         sorted(
@@ -179,8 +185,11 @@ def begun_end(files: Files, source: str, *, base: int) -> int:
 
 
 def _is_of_segment(name: names.SegmentName) -> bool:
-    """Return whether a segment has had this file: its log or an index."""
-    return not name.suffix and name.extension != names.SNAPSHOT
+    """Return whether a segment has had this file: its log or an index.
+
+    One that a cleaner has finished has them with a suffix first.
+    """
+    return name.suffix in {"", names.SWAP} and name.extension != names.SNAPSHOT
 
 
 def _checkpoint(files: Files, path: str, partition: TopicPartition | None, notes: list[str]) -> int:

@@ -14,6 +14,7 @@ from tests.unit.workbench.salvage_samples import (
     batch,
     chain_of,
     directory,
+    entries,
     headed,
     indexes,
     ports,
@@ -34,7 +35,7 @@ def test_indexes_of_a_segment_are_read_without_unused_space() -> None:
     ]
 
     counts = [[each.entries.count for each in both] for both in found]
-    assert counts == [[2, 2], [0, 0], [0, 0]]
+    assert counts == [[2, 2, 0], [0, 0, 0], [0, 0, 0]]
     assert (found[0].times.last, found[0].positions.last) == ((1003, 107), (109, 500))
 
 
@@ -64,6 +65,8 @@ def test_position_of_a_batch_has_an_offset_in_a_range() -> None:
         (indexes(100), 100),
         (indexes(100, TIMES), 108),
         (indexes(100, TIMES, POSITIONS), 110),
+        (indexes(100, TIMES, POSITIONS, aborts=entries((7, 100, 110))), 111),
+        (indexes(100, TIMES, aborts=b"\7" * 34), 108),
     ),
 )
 def test_indexes_have_an_end(indexed: IndexedOffsets, end: int) -> None:
@@ -137,3 +140,17 @@ def test_salvage_reports_a_place_that_only_an_index_shows() -> None:
 
     assert [each[:2] for each in report.doubtful] == [(6, 6)]
     assert [each[:2] for each in report.lost] == [(2, 5), (7, 7)]
+
+
+def test_salvage_reports_the_tail_of_a_segment_that_a_cleaner_has_finished() -> None:
+    contents = {
+        f"{0:020}.log.swap": batch(0, 2),
+        f"{0:020}.index.swap": struct.pack(">ii", 5, len(batch(0, 2))),
+        f"{8:020}.log": batch(8),
+    }
+    beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
+
+    report = salvage(ports(directory(contents, beside=beside)), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(2, 7)]
+    assert report.gaps == ()

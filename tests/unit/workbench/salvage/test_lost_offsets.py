@@ -164,3 +164,11 @@ def test_false_entry_for_damaged_data_before_a_damaged_marker_aborts_nothing() -
     report = salvage(ports(files), SOURCE, out="/out")
 
     assert "the damaged batch at offset 2 is not a marker" in "".join(report.notes)
+
+
+def test_index_of_a_cleaner_shows_no_loss_next_to_the_renamed_log() -> None:
+    beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
+    left = {f"{0:020}.index.swap": b"", f"{0:020}.timeindex.swap": b""}
+    files = directory({f"{at:020}.log": batch(at) for at in (0, 8)} | left, beside=beside)
+
+    assert salvage(ports(files), SOURCE, out="/out").is_whole

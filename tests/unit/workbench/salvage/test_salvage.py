@@ -102,8 +102,9 @@ def test_missing_offsets_below_the_cleaner_s_checkpoint_are_a_gap() -> None:
     (
         {f"{5:020}.index": b""},
         {f"{5:020}.log": b"", f"{5:020}.timeindex": bytes(12)},
+        {f"{5:020}.index.swap": b""},
     ),
-    ids=("index", "index and empty log"),
+    ids=("index", "index and empty log", "index of a cleaner"),
 )
 def test_cleaner_does_not_explain_a_segment_that_has_left_an_index(left: dict[str, bytes]) -> None:
     beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
