@@ -17,7 +17,7 @@ from cordwood.coordination.groups.consumer.topics.topic_pattern import TopicPatt
 from cordwood.coordination.ports import TransactionMarker
 from cordwood.coordination.transactions.transaction_listing import ListFilters, TransactionPage
 from cordwood.coordination.transactions.transaction_shard import TransactionShard
-from cordwood.core.errors import KafkaError
+from cordwood.core.errors import KafkaError, NotCoordinatorError
 from cordwood.core.ports import Pending
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.describe_transactions import (
@@ -175,7 +175,10 @@ async def _described(
 async def list_transactions(
     broker: BrokerServices, context: RequestContext, request: ListTransactionsRequest
 ) -> ListTransactionsResponse:
-    """List the transactional ids of all partitions that this broker coordinates."""
+    """List the transactional ids of all partitions that this broker coordinates.
+
+    A partition that moves to another broker meanwhile is listed there.
+    """
     runtime, turns = broker.coordinators.transactions.runtime, LoopTurns(broker.turns)
     try:
         matches = _pattern(request.transactional_id_pattern)
@@ -186,12 +189,8 @@ async def list_transactions(
             transaction_states=[],
         )
         async for partition in turns.of([*runtime.partitions()]):
-            ids = await runtime.read(partition, TransactionShard.transactional_ids)
-            async for at in turns.of(range(0, len(ids), MOST_LISTED)):
-                page = TransactionPage(filters, ids[at : at + MOST_LISTED])
-                listed.transaction_states += await _listed(
-                    broker, context, request, (partition, page)
-                )
+            part = partition, filters
+            listed.transaction_states += await _listed(broker, context, request, part, turns=turns)
     except KafkaError as error:
         return ListTransactionsResponse(
             error_code=error.code, unknown_state_filters=[], transaction_states=[]
@@ -200,6 +199,27 @@ async def list_transactions(
 
 
 async def _listed(
+    broker: BrokerServices,
+    context: RequestContext,
+    request: ListTransactionsRequest,
+    part: tuple[int, ListFilters],
+    *,
+    turns: LoopTurns,
+) -> list[ListedTransaction]:
+    """Return the ids of a partition that match; none if it moves to another broker meanwhile."""
+    (partition, filters), found = part, list[ListedTransaction]()
+    runtime = broker.coordinators.transactions.runtime
+    try:
+        ids = await runtime.read(partition, TransactionShard.transactional_ids)
+        async for at in turns.of(range(0, len(ids), MOST_LISTED)):
+            page = TransactionPage(filters, ids[at : at + MOST_LISTED])
+            found += await _listed_page(broker, context, request, (partition, page))
+    except NotCoordinatorError:
+        return []
+    return found
+
+
+async def _listed_page(
     broker: BrokerServices,
     context: RequestContext,
     request: ListTransactionsRequest,

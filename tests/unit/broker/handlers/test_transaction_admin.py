@@ -127,6 +127,27 @@ def test_transactions_are_not_listed_while_a_partition_is_loaded() -> None:
     assert run(scene()) == 14
 
 
+def test_partition_that_moves_meanwhile_is_listed_by_its_next_coordinator() -> None:
+    async def scene() -> tuple[int, list[str], list[str]]:
+        async with coordinating() as harness:
+            producer = await begun(harness)
+            await producer.add()
+            groups = harness.broker.coordinators.transactions
+            others = [each for each in range(3) if each != groups.partition_of("t")]
+            runtime = groups.runtime
+            first = runtime.partitions
+
+            def moving() -> list[int]:
+                found = [*first()]
+                runtime.resign(others[0])
+                return found
+
+            runtime.partitions = moving  # type: ignore[method-assign]  # the move is in between
+            return await listed(harness)
+
+    assert run(scene()) == (0, [], ["Ongoing"])
+
+
 def test_id_that_is_named_twice_is_described_once() -> None:
     async def scene() -> list[str]:
         async with coordinating() as harness:
