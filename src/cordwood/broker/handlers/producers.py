@@ -8,8 +8,14 @@ from typing import Final
 from cordwood.broker.handlers.request_client import client_of
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.services import BrokerServices
-from cordwood.core.errors import InvalidRequestError, KafkaError
+from cordwood.core.errors import (
+    InvalidRequestError,
+    KafkaError,
+    NotLeaderOrFollowerError,
+    UnknownTopicOrPartitionError,
+)
 from cordwood.core.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from cordwood.protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -54,7 +60,8 @@ async def describe_producers(
 
     async def describe(topic: str, index: int) -> PartitionResponse:
         try:
-            producers = [*broker.partitions.get(topic, index).log.producers.producers.values()]
+            found = _partition(broker, topic, index)
+            producers = [*found.log.producers.producers.values()]
         except KafkaError as error:
             return PartitionResponse(
                 partition_index=index,
@@ -90,6 +97,21 @@ async def describe_producers(
             async for topic in turns.of(request.topics)
         ]
     )
+
+
+def _partition(broker: BrokerServices, topic: str, index: int) -> Partition:
+    """Return a partition of this broker.
+
+    Raises NotLeaderOrFollowerError for one of other brokers: the client then asks its leader. It
+    would repeat UNKNOWN_TOPIC_OR_PARTITION here.
+    """
+    try:
+        return broker.partitions.get(topic, index)
+    except UnknownTopicOrPartitionError as error:
+        known = broker.metadata.image.topics.get(topic)
+        if known is None or not 0 <= index < len(known.partitions):
+            raise
+        raise NotLeaderOrFollowerError(str(error)) from None
 
 
 async def _init_transactional(

@@ -13,6 +13,7 @@ from cordwood.protocol.messages.init_producer_id import (
     InitProducerIdResponse,
 )
 from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.broker.image_samples import topic
 from tests.unit.storage.log_samples import NOW, produced
 
 
@@ -95,3 +96,15 @@ def test_missing_partition_has_no_producers() -> None:
     (told,) = answer.topics[0].partitions
     assert (told.error_code, told.active_producers) == (3, [])
     assert told.error_message == "there is no partition 4 of 'orders'"
+
+
+def test_producers_of_a_partition_on_other_brokers_are_described_by_those() -> None:
+    harness = BrokerHarness()
+    harness.metadata.publish(harness.metadata.image.with_topic(topic("orders", replicas=(2,))))
+    request = DescribeProducersRequest(
+        topics=[TopicRequest(name="orders", partition_indexes=[0, 1])]
+    )
+
+    answer = run(describe_producers(harness.broker, harness.context(0), request))
+
+    assert [each.error_code for each in answer.topics[0].partitions] == [6, 3]
