@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from cordwood.broker.handlers.coordinators import find_coordinator
 from cordwood.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from cordwood.protocol.messages.find_coordinator import FindCoordinatorRequest
 from cordwood.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from cordwood.storage.log_config import LogConfig
 from tests.unit.broker.broker_samples import BrokerHarness, run, turns
@@ -14,6 +16,7 @@ from tests.unit.broker.coordinators.cluster_samples import (
     CoordinatedBrokers,
     coordinated,
 )
+from tests.unit.broker.coordinators.coordinator_samples import GROUP, TRANSACTION
 from tests.unit.broker.handlers.test_consumer_groups import beat
 from tests.unit.broker.handlers.test_group_offsets import commit, fetch
 from tests.unit.broker.handlers.test_groups import MemberOf
@@ -77,6 +80,21 @@ def test_transaction_of_another_broker_is_verified_and_ended_by_its_coordinator(
             return before, code, additions, bounds(brokers, 2), state(brokers, 1)
 
     assert run(scene()) == ((0, 1), 0, [1], (2, 2), "CompleteCommit")
+
+
+def test_leader_with_the_versions_of_kafka_3_9_takes_part_in_a_transaction() -> None:
+    async def scene() -> tuple[object, ...]:
+        async with coordinated() as brokers:
+            brokers.versions[WriteTxnMarkersRequest] = 1
+            brokers.versions[AddPartitionsToTxnRequest] = 4
+            producer = await begun(brokers)
+            codes = [await brokers.during(producer.end(version=5))]
+            await brokers.settle()
+            producer.harness = brokers[2]
+            codes.append(await brokers.during(producer.send()))
+            return codes, bounds(brokers, 2), state(brokers, 1)
+
+    assert run(scene()) == ([0, 0], (2, 3), "Ongoing")
 
 
 def test_marker_reaches_a_leader_that_moves_meanwhile() -> None:
@@ -389,6 +407,30 @@ def test_offsets_expire_at_the_present_coordinator_alone() -> None:
             return before, former == end, await fetched(brokers, 2)
 
     assert run(scene()) == ((0, 5), True, (0, -1))
+
+
+# -- the coordinator of a key
+
+
+async def coordinator_of(brokers: CoordinatedBrokers, kind: int) -> tuple[int, int]:
+    """Return the error and the coordinator, as broker 3 finds it."""
+    harness = brokers[3]
+    request = FindCoordinatorRequest(key="g", key_type=kind)
+    answer = await find_coordinator(harness.broker, harness.context(3), request)
+    return answer.error_code, answer.node_id
+
+
+@pytest.mark.parametrize(("kind", "name"), ((GROUP, OFFSETS), (TRANSACTION, TRANSACTIONS)))
+def test_coordinator_is_the_leader_of_the_image(kind: int, name: str) -> None:
+    async def scene() -> list[tuple[int, int]]:
+        async with coordinated() as brokers:
+            found = [await coordinator_of(brokers, kind)]
+            for leader in (2, -1):
+                await brokers.move(name, leader)
+                found.append(await coordinator_of(brokers, kind))
+            return found
+
+    assert run(scene()) == [(0, 1), (0, 2), (15, -1)]
 
 
 # -- roles and images
