@@ -16,6 +16,7 @@ from cordwood.workbench.salvage import (
     transaction_evidence,
 )
 from cordwood.workbench.salvage.batch_run import SalvagedRun
+from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.lost_markers import LostMarkers
 from cordwood.workbench.salvage.offset_witnesses import OffsetWitnesses
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch
@@ -53,7 +54,7 @@ def _no_old(*_: object, **__: object) -> int:
     return -1
 
 
-def _has_no_bounds(batch: SalvagedBatch, _: int) -> bool:
+def _has_no_bounds(batch: SalvagedBatch, *_: object) -> bool:
     return batch.offset >= 0
 
 
@@ -65,7 +66,7 @@ RARE: Final[dict[str, RareMistake]] = {
         OffsetWitnesses, "_has_last_offset", _no, 18_301, (_OUTSIDE,)
     ),
     "witnesses do not decide between chains": RareMistake(
-        batch_offsets, "_contradicted_alone", _none, 30_634, (_OUTSIDE,)
+        FileBounds, "contradicts", _no, 30_634, (_OUTSIDE,)
     ),
     "the time of a damaged batch is that of the next one": RareMistake(
         offset_doubts, "_are_adjacent", _yes, 200_965

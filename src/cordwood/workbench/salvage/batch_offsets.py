@@ -10,7 +10,7 @@ A batch proves its own contents, and not its place. The place is decided by the 
              long, and then with the most joints
     limits   the base offset of the file and that of the next one; without a next file, an end named
              elsewhere (`marks`): a producer snapshot or a checkpoint; a batch across the base
-             offset is outside of the chain
+             offset is outside of the chain, unless it joins the one behind it
 
 Rules, in this order:
 
@@ -33,7 +33,7 @@ corrected, since a wrapper does not contain its number of offsets.
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from heapq import nlargest
-from itertools import chain, pairwise
+from itertools import chain, pairwise, zip_longest
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT32_MAX, INT64_MAX
@@ -44,7 +44,6 @@ from cordwood.workbench.salvage.batch_run import cleaned_end
 from cordwood.workbench.salvage.batch_scan import DamagedRange
 from cordwood.workbench.salvage.file_bounds import FileBounds, OffsetOrder
 from cordwood.workbench.salvage.offset_chain import ChainEnds, longest_chain
-from cordwood.workbench.salvage.offset_witnesses import FreeOffsets
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 
 #: More consecutive batches than these, up to the end of a file, are not in a value.
@@ -442,12 +441,14 @@ def _is_within(batch: SalvagedBatch, low: int, high: int) -> bool:
     return batch.offset > low and batch.last_offset < high
 
 
-def _is_possible(batch: SalvagedBatch, base: int) -> bool:
+def _is_possible(batch: SalvagedBatch, base: int, behind: SalvagedBatch | None) -> bool:
     """Return whether the offsets are not negative, and there is one behind them.
 
     A batch that begins before the base offset of its file, and ends behind it, has a wrong one.
+    If it joins the batch behind it, the name of the file is wrong.
     """
-    is_across = batch.offset < base <= batch.last_offset
+    is_joined = behind is not None and behind.offset == batch.next_offset
+    is_across = batch.offset < base <= batch.last_offset and not is_joined
     return 0 <= batch.offset <= batch.last_offset < INT64_MAX and not is_across
 
 
@@ -459,12 +460,15 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     offset have to come first.
     """
     low = bounds.base or 0
-    spans = [batch.span if batch and _is_possible(batch, low) else None for batch in found]
+    spans = [
+        batch.span if batch and _is_possible(batch, low, behind) else None
+        for batch, behind in zip_longest(found, found[1:])
+    ]
     high = bounds.limit
     within = [span if span and low <= span[1] < high else None for span in spans]
     has_old = any(each and each.header.magic != MAGIC for each in found)
     known_ends = {*bounds.marks, bounds.following or -1}
-    contradicted = set(_contradicted_alone(found, bounds))
+    contradicted = {at for at, each in enumerate(found) if each and bounds.contradicts(each)}
     ends = ChainEnds(bounds.base, known_ends, needs_room=has_old, contradicted=contradicted)
     outside = [each for each, span in zip(found, within, strict=True) if each and not span]
     count = sum(each is not None for each in found)
@@ -481,16 +485,6 @@ def _longest_chain(found: Sequence[SalvagedBatch | None], bounds: FileBounds) ->
     limit = low if start is None else min(low, start[0])
     early = [span if span and span[1] < limit else None for span in spans[:first]]
     return picked | set(longest_chain(early))
-
-
-def _contradicted_alone(found: Sequence[SalvagedBatch | None], bounds: FileBounds) -> Iterator[int]:
-    """Yield the batches that an epoch or a snapshot contradicts, wherever the others are."""
-    free = FreeOffsets(
-        bounds.base or 0, bounds.limit, is_certain_before=False, is_certain_behind=False
-    )
-    for at, batch in enumerate(found):
-        if batch is not None and bounds.witnesses.contradict(batch, free):
-            yield at
 
 
 def are_joined(batches: Sequence[SalvagedBatch]) -> bool:

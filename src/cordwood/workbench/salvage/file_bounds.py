@@ -37,6 +37,13 @@ class FileBounds(NamedTuple):
         """Return whether an index has an offset of the segment from `end` on."""
         return self.following is not None and end < self.witnesses.indexed.end <= self.following
 
+    def contradicts(self, batch: SalvagedBatch) -> bool:
+        """Return whether an epoch or a snapshot contradicts a batch, wherever the others are."""
+        free = FreeOffsets(
+            self.base or 0, self.limit, is_certain_before=False, is_certain_behind=False
+        )
+        return self.witnesses.contradict(batch, free)
+
     def has(self, batch: SalvagedBatch) -> bool:
         """Return whether a batch ends within the limits."""
         last = batch.last_offset

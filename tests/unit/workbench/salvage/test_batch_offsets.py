@@ -168,6 +168,15 @@ def test_batch_across_the_base_offset_of_its_file_is_put_there() -> None:
     assert [each[:2] for each in chain.damages] == [(8, 20)]
 
 
+def test_batch_across_the_base_offset_of_its_file_is_right_if_it_joins_the_next_one() -> None:
+    chain = chain_of(batch(6) + batch(10), bounds=FileBounds(8, 20, cleaned_to=20))
+
+    assert [(each.offset, each.trust) for each in chain.batches] == [
+        (6, Trust.LED),
+        (10, Trust.LED),
+    ]
+
+
 @pytest.mark.parametrize(("epoch", "right"), ((1, [8, 20]), (0, [2, 20])))
 def test_epoch_decides_between_two_batches_without_joints(epoch: int, right: list[int]) -> None:
     """Epoch 1 begins at offset 15, so its batch does not displace the old message before it."""
