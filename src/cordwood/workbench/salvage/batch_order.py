@@ -1,11 +1,12 @@
 """Order of the batches of a file in which one stands at the place of another one.
 
 If the offsets of a batch fill a hole between two other ones exactly, its offsets are right, and its
-place in the file is wrong. Without a damaged range between both places, it gets the place back.
+place in the file is wrong. Without a damaged range between both places, it gets the place back. But
+if a batch stands there that has no other place, both have wrong offsets.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 
@@ -29,6 +30,11 @@ def restore_order(
             place = _hole(found, order, batch, ends)
             if place is not None and not _are_between(breaks, at, place):
                 places[at] = place
+    places = {
+        at: place
+        for at, place in places.items()
+        if all(each in chain or each in places for each in _standing(found, order, place))
+    }
     if not places:
         return
     rows = sorted(range(len(found)), key=lambda at: (places.get(at, at), at not in places))
@@ -47,6 +53,13 @@ def _hole(
     after = {found[order[at]].offset} if at < len(order) else ends[1]
     is_hole = before == batch.offset and batch.next_offset in after
     return (order[at - 1] + 1 if at else 0) if is_hole else None
+
+
+def _standing(found: Sequence[SalvagedBatch], order: Sequence[int], place: int) -> Iterator[int]:
+    """Yield the certain batches that stand in the hole before which a batch of the chain ends."""
+    after = bisect_left(order, place)
+    stop = order[after] if after < len(order) else len(found)
+    yield from (at for at in range(place, stop) if found[at].trust >= Trust.CONFIRMED)
 
 
 def _are_between(breaks: Sequence[int], at: int, place: int) -> bool:

@@ -317,7 +317,7 @@ def _merged(
 def _moved_strays(merged: MergedLog, bounds: Mapping[str, FileBounds]) -> list[SalvagedRun]:
     """Return the strays at whose offsets other batches are, at the base offset of their file.
 
-    So it is if the log has no other batch at the offsets of the file, and no copy of one in it.
+    So it is if the log has no other batch at these offsets, and no copy of one in the file.
     """
     moved: list[SalvagedBatch] = []
     copied = {file for file, _ in merged.repeated}
@@ -326,10 +326,10 @@ def _moved_strays(merged: MergedLog, bounds: Mapping[str, FileBounds]) -> list[S
         base, limit = bounds[batch.file].base, bounds[batch.file].following
         if base is None or limit is None or batch.file in copied or batch.header.magic != MAGIC:
             continue
-        after = bisect_left(merged.runs, base, key=lambda run: run.next_offset - 1)
-        is_free = after == len(merged.runs) or merged.runs[after].first >= limit
         start = ends.get(batch.file, base)
         ends[batch.file] = start + batch.next_offset - batch.offset
+        after = bisect_left(merged.runs, start, key=lambda run: run.next_offset - 1)
+        is_free = after == len(merged.runs) or merged.runs[after].first >= ends[batch.file]
         if is_free and ends[batch.file] <= limit:
             moved.append(batch._replace(offset=start, trust=Trust.MOVED))
     return list(runs_of(sorted(moved, key=lambda each: each.offset)))

@@ -24,6 +24,15 @@ def test_first_and_last_batch_are_exchanged() -> None:
     assert offsets(log(8, 4, 0), FileBounds(0, 12)) == [0, 4, 8]
 
 
+def test_batch_is_not_put_where_another_one_stands() -> None:
+    """Both have wrong offsets."""
+    chain = chain_of(log(8, 4, 1 << 50, 12), bounds=FileBounds(0, 16))
+
+    assert [(each.offset, each.header.position) for each in chain.batches] == [
+        (4 * at, at * len(batch())) for at in range(4)
+    ]
+
+
 def test_batch_that_fills_no_hole_is_not_put_there() -> None:
     assert offsets(log(0, 9, 4, 20), FileBounds(0, 24))[:2] == [0, 4]
     assert 9 not in offsets(log(0, 9, 4, 20), FileBounds(0, 24))
