@@ -50,7 +50,7 @@ RANDOM_ONCE_WRONG: Final = (
         119858,
         111169,
     ),
-    *(200965, 202360, 219531, 226510, 230051),
+    *(200965, 202360, 219531, 226510, 230051, 410158),
 )
 #: The same with chosen kinds of damage, and those.
 ONCE_WRONG: Final = (
@@ -64,9 +64,9 @@ ONCE_WRONG: Final = (
     (26, (_OUTSIDE, "duplicated segment")),
     (186, (_OUTSIDE, "burst")),
     (169, ("marker", "marker", "header")),
-    (233, ("torn file", _OUTSIDE)),
+    *((seed, ("torn file", _OUTSIDE)) for seed in (233, 32447)),
     (2118, (_OUTSIDE, "flipped bits")),
-    (2123, (_OUTSIDE, _OUTSIDE)),
+    *((seed, (_OUTSIDE, _OUTSIDE)) for seed in (2123, 33340)),
     *((seed, (_OUTSIDE, _OUTSIDE, "lost epochs")) for seed in (92, 154)),
     (661, ("false abort", "burst")),
     *((seed, ("false abort", "marker")) for seed in (279, 400)),

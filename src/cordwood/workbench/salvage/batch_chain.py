@@ -8,7 +8,7 @@ unless most of many join each other: then the name of the file is wrong. The pla
 offsets are not certain are lost.
 """
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -87,6 +87,7 @@ def build_chain(
     # Strays that are alone have each other's epochs; the others have those of the file.
     are_alone = len(strays) == len(kept)
     batches = [found[index] for index in kept]
+    _doubt_rebuilt(batches, damages)
     if not are_alone:
         batches = _marked(batches, [found[index] for index in strays])
     batches = correct_epochs(batches, epoch_for, around=bounds.epochs)
@@ -212,6 +213,22 @@ def _doubt_behind_gap(
                 for each in found[start:]
             ]
             return
+
+
+def _doubt_rebuilt(found: list[SalvagedBatch], damages: Sequence[tuple[int, DamagedRange]]) -> None:
+    """Doubt the places of rebuilt batches behind a batch that a search has found, or its range.
+
+    They may be in a value, too. So at their offsets a marker may have been.
+    """
+    searched = sorted(damage.position for _, damage in damages if damage.was_searched)
+    place, is_found = -1, False
+    for at, batch in enumerate(found):
+        before = bisect_left(searched, batch.header.position)
+        is_found = is_found or (before > 0 and searched[before - 1] > place)
+        if batch.trust is not Trust.REBUILT:
+            place, is_found = batch.header.position, batch.trust is Trust.FOUND
+        elif is_found:
+            found[at] = batch._replace(trust=Trust.FOUND)
 
 
 def _known_end(

@@ -119,12 +119,12 @@ def find_losses(
             why = NEXT_TO_FOREIGN if is_foreign or run.is_foreign else MISSING
             yield damages.gap(expected, run.first, why=why)
         is_foreign = run.is_foreign
-        if is_foreign or run.is_displaced:
+        if run.only is not None and run.only.offsets is not None:
+            yield from _lost_inside(run.only)
+        elif is_foreign or run.is_displaced:
             why = LACKING if is_foreign else DISPLACED
             for first, last in lacking(run):
                 yield ReportedOffsets(first, last, why, run.file, run.position)
-        if run.only is not None and run.only.offsets is not None:
-            yield from _lost_inside(run.only)
         expected = max(expected, run.next_offset)
     known = _EndOfLog(expected, known_end, is_end_known, is_foreign)
     yield from _losses_at_end(known, stretches, damages)

@@ -8,7 +8,8 @@
                size was damaged, and they do not join those of both
     MOVED      sizes lead to it, its base offset is wrong, and it got the one next to a neighbour
     STRAY      sizes lead to it, and its offset is outside of the bounds of its file
-    FOUND      a search found it in a damaged range; it may be the value of a damaged record
+    FOUND      a search found it in a damaged range; it may be the value of a damaged record, and
+               it may be rebuilt
 
 All but LED and CONFIRMED batches are doubtful.
 """

@@ -172,7 +172,7 @@ def test_damage_has_the_offsets_around_it() -> None:
 
     assert [each[:2] for each in chain.damages] == [(0, 4), (4, 30)]
     assert [each.offsets for each in chain.batches] == [None, (5, 6, 7)]
-    assert [each.is_doubtful for each in chain.batches] == [True, True]
+    assert [each.trust for each in chain.batches] == [Trust.FOUND, Trust.FOUND]
 
 
 def test_rebuilt_batch_that_reaches_into_the_next_file_is_a_misfit() -> None:

@@ -2,6 +2,7 @@
 
 import struct
 
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.salvage.batch_run import TransactionEvent
 from cordwood.workbench.salvage.lost_offsets import SalvageLosses
@@ -54,6 +55,16 @@ def test_only_batch_of_a_file_at_another_file_s_offsets_is_put_into_its_own() ->
     assert lost(report) == [(4, 7)]
 
 
+def test_batch_at_another_file_s_offsets_is_put_before_a_damaged_one_of_its_own() -> None:
+    wrong = harmed(batch(4, value=b"other"), 7, mask=4) + harmed(batch(8), 61, 62)
+    contents = {f"{at:020}.log": data for at, data in ((0, batch(0)), (4, wrong), (12, batch(12)))}
+
+    report = salvage(ports(directory(contents)), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.doubtful] == [(4, 7), (9, 11)]
+    assert lost(report) == [(8, 8)]
+
+
 def test_batch_of_another_file_s_offsets_is_left_out_next_to_a_copy() -> None:
     """A copy shows that the file is one of other offsets."""
     data = transactional(8, 4) + batch(12)
@@ -95,6 +106,19 @@ def test_marker_that_a_search_has_found_may_stand_at_the_offset_of_a_record() ->
 
     assert [each[:2] for each in report.doubtful] == [(6, 6)]
     assert lost(report) == [(4, 5), (6, 6)]
+
+
+def test_abort_is_not_hidden_by_a_batch_that_is_rebuilt_from_a_value() -> None:
+    """The batch in the value is torn with the record around it, and has the marker's offset."""
+    builder = BatchBuilder(BatchFields(base_offset=4, partition_leader_epoch=0))
+    for value in (b"value", batch(3, 1) + batch(6, 3)):
+        builder.append(b"key", value, timestamp=1000)
+    torn = bytes(builder.build())[:-20]
+    files = log_of(transactional(0, 4) + torn, _0=entries((7, 0, 6)))
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.doubtful] == [(0, 3), (4, 4), (6, 6)]
 
 
 def test_place_of_a_rebuilt_marker_is_lost_unless_it_is_certain() -> None:
