@@ -37,8 +37,9 @@ def system_runtime(budget: DescriptorBudget, *, host: str) -> NodeRuntime:
     """Return the runtime of a node on this machine, for the running loop; the caller closes it.
 
     The budget limits open log files and connections. Cleaning passes run in processes. `host` is
-    advertised for listeners on every address.
+    advertised for listeners on every address. Raise KernelLibraryError before any log is opened.
     """
+    kernels.ensure_kernels(kernels.BROKER_MODULES)
     clock = system.SystemClock()
     scheduler = system.LoopScheduler(asyncio.get_running_loop(), clock)
     worker = system.ThreadWorker(ready=Lane)
@@ -91,7 +92,10 @@ class Broker:
         return str(next(iter(self._node.addresses.values())))
 
     def start(self) -> None:
-        """Start to serve; raise SettingError, LogDirectoryError or ListenError if that fails."""
+        """Start to serve.
+
+        Raise SettingError, LogDirectoryError, ListenError or KernelLibraryError if that fails.
+        """
         if self._node is not None:
             raise InvalidRequestError("the broker is started already")
         ensure_valid(self._given)

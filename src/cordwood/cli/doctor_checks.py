@@ -12,11 +12,15 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from cordwood.records.kernels.kernel_library import FAULT, LIBRARY, REMEDY
+from cordwood.compaction import kernels as compaction_kernels
+from cordwood.core.errors import KernelLibraryError
+from cordwood.records import kernels
+from cordwood.records.kernels.kernel_library import FAULT, LIBRARY, REMEDY, ensure_not_cut
 from cordwood.spark.runtime.stream_settings import SHORT_BATCHES
 
 GOOD: Final = "good"
@@ -67,7 +71,7 @@ def run_checks(data: str) -> list[CheckResult]:
     return [
         check_python(sys.version_info[:3]),
         *(check_wheel(name, _version(name)) for name in (*_REQUIRED, *_OPTIONAL)),
-        check_kernels(None if LIBRARY is None else LIBRARY.level, FAULT),
+        check_kernels(None if LIBRARY is None else LIBRARY.level, FAULT, error=library_error()),
         check_java(_java_version_output()),
         *([] if _version("pyspark") is None else _check_spark_defaults(_spark_defaults())),
         check_disk(data, _free_bytes(data)),
@@ -94,8 +98,15 @@ def check_wheel(name: str, found: str | None) -> CheckResult:
     return CheckResult(name, BAD, "not installed", f"pip install {name}")
 
 
-def check_kernels(level: str | None, fault: str) -> CheckResult:
-    """Check the library of kernels; `level` is that of the processor, None without a library."""
+def check_kernels(
+    level: str | None, fault: str, *, error: KernelLibraryError | None = None
+) -> CheckResult:
+    """Check the library of kernels; `level` is that of the processor, None without a library.
+
+    `error` is that of each command that uses kernels.
+    """
+    if error is not None:
+        return CheckResult("kernels", BAD, f"{error.path}: {error.problem}", error.remedy)
     if level is not None:
         return CheckResult("kernels", GOOD, f"machine code for {level}")
     return CheckResult("kernels", NOTE, f"{fault}; plain Python reads records, slowly", REMEDY)
@@ -161,6 +172,20 @@ def check_descriptors(limit: int) -> CheckResult:
     return CheckResult(
         "descriptors", NOTE, f"{limit:,}", f"raise the hard limit to {_DESCRIPTORS:,}: ulimit -Hn"
     )
+
+
+def library_error() -> KernelLibraryError | None:
+    """Return the error of a library that was cut, or that lacks a kernel of these sources."""
+    try:
+        ensure_not_cut()
+        for package in () if LIBRARY is None else (kernels, compaction_kernels):
+            for module in (each for half in package.PARTS for each in half):
+                import_module(f"{package.__name__}.{module}")
+    except KernelLibraryError as error:
+        return error
+    except ModuleNotFoundError:
+        return None  # numpy is missing, which is a problem of its own
+    return None
 
 
 def _version(name: str) -> str | None:

@@ -16,6 +16,7 @@ from cordwood.cli.terminal import print_message
 from cordwood.core.errors import (
     BrokerNotAvailableError,
     CordwoodError,
+    KernelLibraryError,
     ListenError,
     LogDirectoryError,
     NetworkError,
@@ -32,6 +33,7 @@ UNREACHABLE: Final = 3
 INTERRUPTED: Final = 130
 
 _UNREACHABLE_ERRORS: Final = (
+    KernelLibraryError,
     ListenError,
     LogDirectoryError,
     NetworkError,

@@ -7,6 +7,7 @@ import pytest
 
 from cordwood.cli import doctor_checks
 from cordwood.cli.doctor_checks import BAD, GOOD, NOTE, CheckResult
+from cordwood.core.errors import KernelLibraryError
 
 
 @pytest.mark.parametrize(("release", "state"), (((3, 11, 0), GOOD), ((3, 10, 9), BAD)))
@@ -100,14 +101,30 @@ def test_wheels_of_spark_are_installed_together(name: str) -> None:
     assert doctor_checks.check_wheel(name, None).remedy == "pip install 'cordwood[spark]'"
 
 
+@pytest.mark.parametrize("name", ("numpy", None))
+def test_kernels_that_cannot_be_imported_for_lack_of_a_wheel_are_no_problem_of_theirs(
+    monkeypatch: pytest.MonkeyPatch, name: str | None
+) -> None:
+    def load(_module: str) -> None:
+        if name is not None:
+            raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(doctor_checks, "import_module", load)
+
+    assert doctor_checks.library_error() is None
+
+
 def test_kernels_are_of_a_level_or_missing() -> None:
     found = doctor_checks.check_kernels("x86-64-v3", "")
+    error = KernelLibraryError("it was cut", path="/k.so", remedy="copy it")
+    unusable = doctor_checks.check_kernels("x86-64-v3", "", error=error)
     missing = doctor_checks.check_kernels(None, "there is no library")
 
     assert (found.state, missing.state) == (GOOD, NOTE)
     assert "x86-64-v3" in str(found)
     assert "there is no library" in missing.found
     assert "pip install --force-reinstall" in missing.remedy
+    assert str(unusable) == "bad: kernels: /k.so: it was cut; copy it"
 
 
 @pytest.mark.parametrize(("free_bytes", "state"), ((2 << 30, GOOD), (1, NOTE), (None, BAD)))

@@ -9,6 +9,7 @@ from cordwood.cli.exit_codes import FOUND_WRONG, UNREACHABLE, USAGE, exit_with_c
 from cordwood.core.errors import (
     BrokerNotAvailableError,
     CorruptMessageError,
+    KernelLibraryError,
     ListenError,
     LogDirectoryError,
     NetworkError,
@@ -36,6 +37,7 @@ from cordwood.core.errors import (
         ),
         (ListenError("taken", key="listeners", remedy="choose"), UNREACHABLE, "taken; choose"),
         (LogDirectoryError("no", path="/x", remedy="yes"), UNREACHABLE, "/x: no; yes"),
+        (KernelLibraryError("cut", path="/x", remedy="copy"), UNREACHABLE, "/x: cut; copy"),
         (NetworkError("no broker"), UNREACHABLE, "no broker"),
         (RequestTimedOutError("no answer"), UNREACHABLE, "no answer"),
         (BrokerNotAvailableError("no broker 7"), UNREACHABLE, "no broker 7"),

@@ -4,6 +4,7 @@
 - `DamagedFileError`, `LogDirectoryError`: an unusable file next to the records, or an unusable log
   directory.
 - `TableError`: a table outside of the log that cannot take the offered rows.
+- `KernelLibraryError`: a library of kernels that does not fit this installation.
 - `ListenError`: a listener address that cannot be bound.
 - `StartInterruptedError`: a signal during the start of a broker.
 - `SparkError`: Spark is missing, or has failed.
@@ -175,6 +176,7 @@ from cordwood.core.errors.tree import (
     CordwoodError,
     DamagedFileError,
     KafkaError,
+    KernelLibraryError,
     ListenError,
     LogDirectoryError,
     MetadataConflictError,
@@ -259,6 +261,7 @@ __all__ = [
     "InvalidVoterKeyError",
     "KafkaError",
     "KafkaStorageError",
+    "KernelLibraryError",
     "LeaderNotAvailableError",
     "ListenError",
     "ListenerNotFoundError",

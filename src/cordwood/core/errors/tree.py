@@ -104,6 +104,10 @@ class TableError(PlaceError):
     """A table outside of the log cannot take the offered rows, or is not the expected table."""
 
 
+class KernelLibraryError(PlaceError):
+    """A library of kernels was cut, or was built from other sources."""
+
+
 class StartInterruptedError(CordwoodError):
     """A signal has ended the process while its broker started."""
 

@@ -11,7 +11,12 @@ A type is a letter, so no definition depends on a compiler. A kernel releases th
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
-from cordwood.records.kernels.kernel_library import LIBRARY, KernelLibrary
+from cordwood.records.kernels.kernel_library import (
+    LIBRARY,
+    KernelLibrary,
+    ensure_not_cut,
+    library_error,
+)
 from cordwood.records.kernels.layout import TABLE_WIDTH
 
 if TYPE_CHECKING:
@@ -92,8 +97,8 @@ HAS_CRC_INSTRUCTION: Final = LIBRARY is not None and LIBRARY.has_crc_instruction
 def _of_library(function: Kernel, arguments: tuple[Kind, ...], library: KernelLibrary) -> Kernel:
     """Return the library's kernel in place of a function; tests define kernels that it lacks.
 
-    Raise ImportError if the library has none of these types: it is left from other sources, as in
-    an editable installation whose tree has changed. The docstring of a kernel is its letters.
+    Raise KernelLibraryError if the library has none of these types: it is left from other sources,
+    as in an editable installation whose tree has changed. The docstring of a kernel is its letters.
     """
     name = f"{function.__module__}.{function.__qualname__}"
     if name not in library.kernels and not name.startswith("cordwood."):
@@ -101,9 +106,8 @@ def _of_library(function: Kernel, arguments: tuple[Kind, ...], library: KernelLi
     letters = "".join(kind.letters for kind in arguments)
     found = library.kernels.get(name)
     if found is None or found.__doc__ != letters:
-        raise ImportError(
-            f"the library of kernels is of other sources, without {name}({letters});"
-            " in a checkout run make kernels, else install cordwood again"
+        raise library_error(
+            f"the library of kernels was built from other sources (it lacks {name}, {letters})"
         )
     return cast("Kernel", found)
 
@@ -114,7 +118,10 @@ def kernel(result: Kind, *arguments: Kind) -> Callable[[Kernel], Kernel]:
     def decorate(function: Kernel) -> Kernel:
         if maker is not None:
             return maker.kernel(function, result, arguments)
-        return function if LIBRARY is None else _of_library(function, arguments, LIBRARY)
+        if LIBRARY is not None:
+            return _of_library(function, arguments, LIBRARY)
+        ensure_not_cut()
+        return function
 
     return decorate
 

@@ -7,26 +7,22 @@ import os
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from types import ModuleType
-from typing import Final
 from zipimport import zipimporter
 
-FILE: Final = "_machine.abi3.so"
 
-
-def load_copy(module: str) -> ModuleType | None:
-    """Load the library; None if the package or the library is not in a zip, or on another system.
-
-    Raise ImportError if it does not load.
-    """
+def read_library(path: str) -> bytes | None:
+    """Read the library; None if it, or the package, is not in a zip, or on another system."""
     loader = globals()["__loader__"]
     if not isinstance(loader, zipimporter) or not hasattr(os, "memfd_create"):
         return None
-    # Spark names the zip `./cordwood.zip`, and the loader wants its own words for it.
-    folder = __file__.removesuffix(os.path.basename(__file__))  # noqa: PTH119  # keeps `./`
     try:
-        library = loader.get_data(folder + FILE)
+        return loader.get_data(path)
     except OSError:  # it is missing
         return None
+
+
+def load_copy(module: str, library: bytes) -> ModuleType:
+    """Load a library; raise ImportError if that fails."""
     try:
         return _load(module, library)
     except OSError as error:
@@ -34,7 +30,7 @@ def load_copy(module: str) -> ModuleType | None:
 
 
 def _load(module: str, library: bytes) -> ModuleType:
-    copy = os.memfd_create(FILE)
+    copy = os.memfd_create(module)
     try:
         if os.write(copy, library) != len(library):  # the system ends a process that maps the rest
             raise OSError(f"only a part of {len(library):,} bytes has room")

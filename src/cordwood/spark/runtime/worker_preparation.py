@@ -10,10 +10,12 @@ library to the system, or it would grow with each task.
 
 import ctypes
 import gc
+from contextlib import suppress
 from functools import cache
 
 import pyarrow as pa
 
+from cordwood.core.errors import KernelLibraryError
 from cordwood.records import kernels
 
 
@@ -34,8 +36,12 @@ def trim_memory() -> bool:
 
 @cache
 def load_once() -> None:
-    """Load the kernels, use the system's allocator, and freeze loaded objects; once per process."""
-    kernels.decoder()
+    """Load the kernels, use the system's allocator, and freeze loaded objects; once per process.
+
+    The task that uses kernels raises the error of an unusable library, as its result.
+    """
+    with suppress(KernelLibraryError):
+        kernels.decoder()
     pa.set_memory_pool(pa.system_memory_pool())
     gc.collect()
     gc.freeze()

@@ -18,7 +18,7 @@ share, except what is thread-safe.
 from functools import partial
 from typing import NamedTuple
 
-from cordwood.core.errors import StartInterruptedError
+from cordwood.core.errors import KernelLibraryError, StartInterruptedError
 from cordwood.storage.checkpoints.partition_metadata_file import read_partition_metadata
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.delayed_deletions import QueuedDeletions
@@ -44,8 +44,9 @@ class _LogToLoad(NamedTuple):
 def load_logs(manager: LogManager) -> None:
     """Load every log.
 
-    Raises LogDirectoryError if a name is invalid or a partition is in two places, and
-    StartInterruptedError after an interruption.
+    Raises LogDirectoryError if a name is invalid or a partition is in two places,
+    StartInterruptedError after an interruption, and KernelLibraryError if recovery needs kernels
+    that the library lacks: the logs are sound.
     """
     found: list[_LogToLoad] = []
     deleted: list[str] = []
@@ -61,9 +62,12 @@ def load_logs(manager: LogManager) -> None:
     threads = manager.settings.threads_per_directory
     loaded = run_per_directory(manager.ports.worker, tasks, threads=threads)
     for to_load, outcome in zip(found, loaded, strict=True):
-        if not isinstance(outcome, StartInterruptedError):
+        if not isinstance(outcome, StartInterruptedError | KernelLibraryError):
             _publish(manager, to_load, outcome)
     manager.options.check_start()
+    for outcome in loaded:
+        if isinstance(outcome, KernelLibraryError):
+            raise outcome
     for directory in manager.online:
         directory.is_loaded = True
 

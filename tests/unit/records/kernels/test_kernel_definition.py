@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cordwood.core.errors import KernelLibraryError
 from cordwood.records.kernels import kernel_definition
 from cordwood.records.kernels.interpreted import wrapping_sum
 from cordwood.records.kernels.kernel_definition import (
@@ -103,7 +104,7 @@ def test_kernel_that_the_library_lacks_is_an_error_with_a_remedy(
     monkeypatch.setattr(kernel_definition, "LIBRARY", library_of(kernels))
     monkeypatch.setattr(doubled, "__module__", "cordwood.records.a")
 
-    with pytest.raises(ImportError, match=r"records\.a\.doubled\(ii\); .* make kernels"):
+    with pytest.raises(KernelLibraryError, match=r"records\.a\.doubled, ii\); .* make kernels"):
         kernel(INT, INT, INT)(doubled)
 
 

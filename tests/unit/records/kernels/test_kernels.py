@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import cordwood
+from cordwood.core.errors import KernelLibraryError
 from cordwood.records import kernels
 from cordwood.records.batch_checks import PlainBatchChecker
+from cordwood.records.kernels import kernel_library
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.kernels.kernel_library import LIBRARY
 from cordwood.records.plain_decoder import PlainDecoder
@@ -65,6 +67,31 @@ def test_missing_library_is_a_warning_once(
     assert warning.startswith("kernels: there is no library; ")
     assert "plain Python" in warning
     assert "pip install --force-reinstall --no-deps --no-binary cordwood cordwood" in warning
+
+
+@pytest.mark.usefixtures("_without_library")
+def test_library_that_was_cut_is_an_error_and_not_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kernel_library, "IS_CUT", True)
+
+    with pytest.raises(KernelLibraryError):
+        kernels.decoder()
+
+    assert caplog.messages == []
+
+
+@needs_library
+def test_kernels_are_imported_ahead_of_their_use() -> None:
+    code = "k.ensure_kernels(k.BROKER_MODULES); print(*(m in sys.modules for m in loaded))"
+    loaded = [f"cordwood.records.kernels.{name}" for name in kernels.BROKER_MODULES] + ["numpy"]
+
+    assert ask(f"import sys; loaded = {loaded}; {code}") == "True True False\n"
+
+
+@pytest.mark.usefixtures("_without_library")
+def test_kernels_are_not_imported_without_a_library() -> None:
+    kernels.ensure_kernels(["a_module_that_does_not_exist"])
 
 
 @pytest.mark.usefixtures("_without_library")

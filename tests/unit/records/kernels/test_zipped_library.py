@@ -10,8 +10,8 @@ import pytest
 
 import cordwood
 from cordwood.records.kernels import zipped_library
-from cordwood.records.kernels.kernel_library import LIBRARY
-from cordwood.records.kernels.zipped_library import load_copy
+from cordwood.records.kernels.kernel_library import LIBRARY, PATH
+from cordwood.records.kernels.zipped_library import read_library
 
 PROGRAM = """
 import sys
@@ -49,7 +49,9 @@ def test_library_is_loaded_from_a_zip(tmp_path: Path, name: str) -> None:
 def test_fault_of_a_damaged_library_in_a_zip_has_the_reason(tmp_path: Path) -> None:
     package = tmp_path / "cordwood"
     shutil.copytree(Path(cordwood.__file__).parent, package)
-    (package / "records" / "kernels" / zipped_library.FILE).write_bytes(b"not a library")
+    (tmp_path / Path(PATH).relative_to(Path(cordwood.__file__).parent.parent)).write_bytes(
+        b"not a library"
+    )
     archive = shutil.make_archive(str(tmp_path / "c"), "zip", tmp_path, package.name)
     command = [sys.executable, "-c", FAULT.format(archive=archive)]
 
@@ -68,4 +70,4 @@ def test_copy_without_room_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_package_outside_of_a_zip_has_no_copy() -> None:
-    assert load_copy("cordwood.records.kernels._machine") is None
+    assert read_library(PATH) is None

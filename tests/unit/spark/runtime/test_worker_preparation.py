@@ -1,6 +1,7 @@
 """Preparation of workers: modules that every task needs are loaded once."""
 
 import ctypes
+import gc
 import platform
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pytest
 
+from cordwood.core.errors import KernelLibraryError
 from cordwood.records import kernels
 from cordwood.spark.runtime import worker_preparation
 
@@ -35,6 +37,18 @@ def _clear_cache() -> Iterator[None]:
     worker_preparation.load_once.cache_clear()
     yield
     worker_preparation.load_once.cache_clear()
+
+
+def test_unusable_library_is_left_to_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reject() -> None:
+        raise KernelLibraryError("cut", path="/k.so", remedy="copy")
+
+    monkeypatch.setattr(kernels, "decoder", reject)
+    frozen = gc.get_freeze_count()
+
+    worker_preparation.load_once()
+
+    assert gc.get_freeze_count() > frozen
 
 
 def test_decoder_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.errors import KafkaStorageError, LogDirectoryError, StartInterruptedError
+from cordwood.core.errors import (
+    KafkaStorageError,
+    KernelLibraryError,
+    LogDirectoryError,
+    StartInterruptedError,
+)
 from cordwood.core.ports import LoopPorts
 from cordwood.core.system import SystemFiles, SystemRandom, ThreadWorker
 from cordwood.storage.checkpoints.checkpoint_files import RECOVERY_POINTS
@@ -119,6 +124,26 @@ def test_scanners_are_requested_for_each_log_that_was_not_closed() -> None:
     harness.load()
 
     assert sorted(counts) == [2, 3]
+
+
+def test_library_without_the_kernels_of_recovery_refuses_the_start_and_no_log() -> None:
+    harness = LogManagerHarness(config=LogConfig())
+    filled(create_logs(harness.load())[0], 3)
+    harness.files.crash(range(len(harness.files.pending())))
+
+    def reject(_batches: int) -> None:
+        raise KernelLibraryError("cut", path="/k.so", remedy="copy")
+
+    scanners, harness.striders = harness.striders, reject
+    manager = harness.open()
+
+    with pytest.raises(KernelLibraryError):
+        load_logs(manager)
+    manager.close()
+
+    assert harness.events == []
+    harness.striders = scanners
+    assert harness.load().logs[partition()].bounds.log_end == 3
 
 
 def test_partition_in_two_directories_is_rejected_before_any_log_is_opened() -> None:
