@@ -105,6 +105,10 @@ class FetchSessionHandler:
             self._epoch = 1 if self._epoch == INT32_MAX else self._epoch + 1
         return True
 
+    def restart(self) -> None:
+        """Replace the session with the next request, so that its response has all partitions."""
+        self._epoch = 0
+
     def end(self) -> None:
         """Open a new session with the next request; the broker evicts the old one."""
         self._id, self._epoch = _NO_SESSION, 0

@@ -89,6 +89,13 @@ class RemoteLeader:
         )
         return map(ReceivedAnswer, offset_answers(offsets))
 
+    def restart_session(self) -> None:
+        """Let the next response have all partitions, because bounds of the last one were not used.
+
+        A session leaves out a partition whose bounds it has sent.
+        """
+        self._session.restart()
+
     def close(self) -> None:
         """Close the connection; a request that waits gets NetworkError."""
         self._channel.close()

@@ -23,6 +23,8 @@ from cordwood.cluster.fetchers.remote_leader import ReceivedAnswer, RemoteLeader
 from cordwood.cluster.partition.partition_fetch_state import PartitionFetchState
 from cordwood.cluster.partition.replica_fetcher import (
     ApplyFetched,
+    FetchedPartition,
+    LeaderAnswer,
     LogAction,
     ReplicaFetcher,
     SentPartitions,
@@ -185,6 +187,8 @@ class ReplicaFetcherTask:
             if log is not None:
                 now_ms = runtime.now_ms()
                 action = self._fetcher.on_answer(sent, answer, log=log, now_ms=now_ms)
+                if _leaves_bounds(answer, action):
+                    self._leader.restart_session()
                 self._perform(action, data)
 
     def _perform(self, action: LogAction | None, data: PartitionData | None = None) -> None:
@@ -251,6 +255,12 @@ class ReplicaFetcherTask:
                 self._parts.on_event(f"{self.name}: {partition} is not copied: {error}")
                 self._fetcher.fail(partition, error.with_traceback(None))
             return None
+
+
+def _leaves_bounds(answer: LeaderAnswer, action: LogAction | None) -> bool:
+    """Return whether the bounds of a fetch are not used: it is outdated, or the logs diverge."""
+    is_used = action is not None and isinstance(action.step, ApplyFetched)
+    return isinstance(answer, FetchedPartition) and not answer.error_code and not is_used
 
 
 def _records_of(data: PartitionData) -> memoryview:

@@ -93,6 +93,16 @@ def test_other_errors_leave_the_session() -> None:
     assert session.request({A: AT_0, B: AT_0}).epoch == 2
 
 
+def test_restarted_session_is_replaced_by_a_full_request() -> None:
+    session = opened()
+
+    session.restart()
+
+    request = session.request({A: AT_0})
+    assert (request.session_id, request.epoch) == (77, 0)
+    assert asked(request) == {"a": [0]}
+
+
 def test_session_is_closed_by_a_last_request() -> None:
     session = opened()
 

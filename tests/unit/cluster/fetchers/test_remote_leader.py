@@ -98,6 +98,22 @@ def test_session_sends_what_has_changed() -> None:
     run(scene)
 
 
+def test_session_begins_again_if_the_bounds_of_a_response_were_not_used() -> None:
+    """A session does not send bounds twice: the high watermark would stay until it moves."""
+
+    async def scene(world: FetcherWorld) -> None:
+        await world.follow(A, epoch=4)
+        await world.answer(response(data(A)))
+        await world.follow(A, epoch=5)
+        await world.answer(response(data(A, high_watermark=8)))
+        await world.answer(response(data(A, diverging=(3, 0))))
+
+        sessions = [(each.session_id, each.session_epoch) for each in world.channel.fetches]
+        assert sessions == [(0, 0), (9, 1), (9, 0), (9, 0)]
+
+    run(scene)
+
+
 def test_lost_session_begins_again_at_once() -> None:
     async def scene(world: FetcherWorld) -> None:
         await world.follow(A)
