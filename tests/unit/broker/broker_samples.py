@@ -18,7 +18,7 @@ from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
 from cordwood.broker.partitions.fetch_wakes import FetchWakes
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.partitions.partition import Partition
-from cordwood.broker.partitions.partition_leader import PartitionResources
+from cordwood.broker.partitions.partition_leader import InSyncReplicas, PartitionResources
 from cordwood.broker.peers.peer_channels import OpenPeers, no_peers
 from cordwood.broker.services import BrokerFeatures, BrokerServices
 from cordwood.broker.topics.config_changes import ConfigChanges
@@ -58,10 +58,16 @@ class BlockAllocator:
 
 
 class ClusterPlace(NamedTuple):
-    """The id of a broker, and its channels to the others."""
+    """The id of a broker, its channels to the others, and what it shares with them.
+
+    A broker that has started again has the storage of its life before.
+    """
 
     node_id: int = 1
     peers: OpenPeers = no_peers
+    time: VirtualClock | None = None
+    isr: InSyncReplicas | None = None
+    storage: LogManagerHarness | None = None
 
 
 #: The only broker.
@@ -81,26 +87,33 @@ class BrokerHarness:
         slots: int = 1000,
         place: ClusterPlace = ALONE,
     ) -> None:
-        self.storage = LogManagerHarness(config=config or LogConfig())
+        self.storage = place.storage or LogManagerHarness(config=config or LogConfig())
         self.manager = self.storage.load(worker)
         self.flusher = LogFlusher(self.manager)
-        self.time = VirtualClock()
+        self.time = place.time or VirtualClock()
         self.store = store or MemoryMetadata()
         self.store.multi(folders())
         self.configs = BrokerConfigs(
             place.node_id, [SettingSource("server.properties", given or {})]
         )
         self.metadata = MetadataCache(cluster())
+        self.resources = self._resources(place)
         self.broker = self._broker(FetchSessionCache(SeededRandom(1), slots), place.peers)
         self.connection = ConnectionInfo(
             id=1, host="::1", port=1, listener="PLAINTEXT", is_secure=False
         )
 
+    def _resources(self, place: ClusterPlace) -> PartitionResources:
+        return resources(self.manager)._replace(
+            node_id=place.node_id,
+            flusher=self.flusher,
+            clock=self.time,
+            scheduler=self.time,
+            isr=place.isr,
+        )
+
     def _broker(self, sessions: FetchSessionCache, peers: OpenPeers) -> BrokerServices:
         configs, metadata, events = self.configs, self.metadata, self.storage.events
-        self.resources = resources(self.manager)._replace(
-            node_id=configs.node_id, flusher=self.flusher, clock=self.time, scheduler=self.time
-        )
         partitions = HostedPartitions(self.resources)
         self.hosting = TopicHosting(self.manager, partitions, events.append)
         self.writer = writer = MetadataWriter(self.store, self.manager.ports.worker)
