@@ -1,10 +1,11 @@
 """Tests of the handlers of requests that the controller answers."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import pytest
 
-from cordwood.broker.dispatch import CLUSTER_ROUTES, ROUTES, routes_of
+from cordwood.broker.dispatch import CLUSTER_ROUTES, ROUTES, Dispatch, routes_of
 from cordwood.broker.handlers import controller as handlers
 from cordwood.broker.handlers.controller import (
     allocate_producer_ids,
@@ -13,6 +14,8 @@ from cordwood.broker.handlers.controller import (
     error_response,
     list_partition_reassignments,
 )
+from cordwood.broker.network.pending_response import chunks_of
+from cordwood.broker.network.request_context import RequestContext
 from cordwood.core.errors import (
     BrokerNotAvailableError,
     ElectionNotNeededError,
@@ -21,7 +24,9 @@ from cordwood.core.errors import (
     PreferredLeaderNotAvailableError,
     StaleControllerEpochError,
 )
+from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import api_of
+from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -41,6 +46,7 @@ from cordwood.protocol.messages.elect_leaders import (
 from cordwood.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
 )
+from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Request, Response, default_struct
 from tests.unit.broker.broker_samples import BrokerHarness, run
 from tests.unit.broker.image_samples import topic
@@ -78,14 +84,30 @@ class Controller:
 
     def __init__(self) -> None:
         self.submitted = list[tuple[Request, type[Response], int]]()
+        self.epochs = list[tuple[int, int]]()
 
     async def submit(self, request: Request, kind: type[R], *, version: int) -> R:
         self.submitted.append((request, kind, version))
         return default_struct(kind)
 
     async def allocate_producer_ids(self, broker_id: int, *, broker_epoch: int) -> range:
-        assert (broker_id, broker_epoch) == (2, 5)
+        self.epochs.append((broker_id, broker_epoch))
         return range(7000, 8000)
+
+
+class Deposed(Controller):
+    """A broker that is not the controller."""
+
+    async def submit(self, request: Request, kind: type[R], *, version: int) -> R:
+        raise NotControllerError
+
+    async def allocate_producer_ids(self, broker_id: int, *, broker_epoch: int) -> range:
+        raise NotControllerError
+
+
+async def handled(dispatch: Dispatch, context: RequestContext, body: memoryview) -> Sequence[Chunk]:
+    """Return the chunks of a response."""
+    return await chunks_of(await dispatch.handle(context, body)) or []
 
 
 def harness() -> BrokerHarness:
@@ -108,14 +130,15 @@ def test_controller_of_a_cluster_answers(name: str) -> None:
 
 
 def test_controller_of_a_cluster_allocates_producer_ids() -> None:
-    place = harness()
-    place.broker.controller = Controller()
+    place, controller = harness(), Controller()
+    place.broker.controller = controller
 
     response = run(allocate_producer_ids(place.broker, place.context(0), ALLOCATE))
 
     assert response == AllocateProducerIdsResponse(
         error_code=0, producer_id_start=7000, producer_id_len=1000
     )
+    assert controller.epochs == [(2, 5)]
 
 
 def test_apis_between_brokers_are_routed_in_a_cluster_alone() -> None:
@@ -125,6 +148,26 @@ def test_apis_between_brokers_are_routed_in_a_cluster_alone() -> None:
     place.broker.controller = Controller()
     assert routes_of(place.broker) is CLUSTER_ROUTES
     assert {*CLUSTER_ROUTES} - {*ROUTES} >= {7, 56, 67}
+
+
+APIS = (7, 43, 45, 46, 56, 67)
+
+
+@pytest.mark.parametrize("key", APIS)
+def test_every_version_is_answered_and_refused(key: int) -> None:
+    api, answers = api_of(key), list[Response]()
+
+    for controller in (Controller(), Deposed()):
+        place = harness()
+        place.broker.controller = controller
+        dispatch = Dispatch(place.broker, Metrics())
+        for version in range(api.first, api.last + 1):
+            context = RequestContext(key, version, 1, "client", place.connection)
+            body = memoryview(bytearray(joined(encode(default_struct(api.request()), version))))
+            chunks = run(handled(dispatch, context, body))
+            answers.append(decode(api.response(), joined(chunks), version))
+
+    assert {type(each) for each in answers} == {api.response()}
 
 
 # -- an embedded broker
