@@ -45,5 +45,5 @@ class TopicPurgatory:
 
     def _complete(self, image: ClusterImage) -> None:
         for ended, is_complete in self._waiting.items():
-            if not ended.is_set() and is_complete(image):
+            if is_complete(image):
                 ended.set()

@@ -365,6 +365,22 @@ def test_topic_that_remains_at_the_deadline_times_out() -> None:
     assert play(scene) == ({}, RequestTimedOutError, ["orders"])
 
 
+def test_later_topic_of_the_name_is_not_the_deleted_one() -> None:
+    async def scene(world: AdminWorld) -> tuple[bool, Rejected]:
+        broker = await world.broker()
+        controller = await world.controller(broker)
+        await broker.topics.create([ORDERS])
+        await controller.work()
+        references = [TopicReference("orders")]
+        request = world.begin(broker.topics.delete(references, deadline=broker.deadline()))
+        await world.keeper.settle()
+        broker.publish(TopicImage.new("orders", topic_id("another"), replicas=[(1,)]))
+        selection = await request
+        return "orders" in selection.topic_ids, selection.rejected
+
+    assert play(scene) == (True, [])
+
+
 def test_deleted_topic_that_the_image_still_has_is_unknown() -> None:
     async def scene(world: AdminWorld) -> list[type]:
         broker = await world.broker()

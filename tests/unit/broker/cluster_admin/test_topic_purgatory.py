@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from cordwood.broker.cluster_admin.topic_purgatory import TopicPurgatory
 from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_image import ClusterImage
 from cordwood.broker.topics.request_deadline import RequestDeadline
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.broker_samples import meanwhile, run
@@ -50,6 +51,24 @@ def test_wait_ends_at_the_shutdown() -> None:
 
 def test_deadline_that_is_over_ends_the_wait_at_once() -> None:
     assert waited(lambda _, __, ___: [lambda: None], timeout_ms=0) == ([True], None)
+
+
+def test_condition_of_a_wait_that_has_ended_is_not_looked_at() -> None:
+    async def scene() -> int:
+        clock, metadata, looks = VirtualClock(), MetadataCache(cluster()), list[int]()
+
+        def is_complete(image: ClusterImage) -> bool:
+            looks.append(image.epoch)
+            return "a" in image.topics
+
+        deadline = RequestDeadline(clock, clock, timeout_ms=5)
+        wait = TopicPurgatory(metadata).wait(is_complete, deadline)
+        await meanwhile(wait, publish(metadata, "a"))
+        before = len(looks)
+        publish(metadata, "b")()
+        return len(looks) - before
+
+    assert run(scene()) == 0
 
 
 def test_nothing_waits_for_a_condition_that_holds_or_after_the_shutdown() -> None:
