@@ -126,10 +126,6 @@ class ReplicaFetcherManager:
                 if key.node_id == leader.node_id:
                     task.use(self._connect(key))
 
-    def leaders(self) -> set[int]:
-        """Return the brokers from which partitions are copied."""
-        return {key.node_id for key in self._tasks}
-
     async def stop(self) -> None:
         """Stop copying all partitions; later calls have no effect."""
         self._is_stopped = True
