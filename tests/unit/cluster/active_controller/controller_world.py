@@ -34,6 +34,7 @@ from cordwood.core.uuids import make_uuid
 from cordwood.protocol.schema import Request, Response
 from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.seeded_random import SeededRandom
+from tests.simulation.world import World
 from tests.unit.cluster.active_controller.memory_channels import MemoryChannels, Peer
 from tests.unit.cluster.controller.broker_model import BrokerModel
 from tests.unit.cluster.zookeeper.store.store_world import Member, StoreWorld
@@ -45,14 +46,29 @@ def partition(topic: str, number: int) -> TopicPartition:
     return TopicPartition(TopicName(topic), PartitionId(number))
 
 
-class CountingWorker(InlineWorker):
-    """A worker that counts its calls."""
+class SlowWorker(InlineWorker):
+    """A worker that counts its calls, whose results are there after a delay."""
 
-    calls = 0
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.calls = 0
+        self.delay_ms = 0.0
+        self._world = world
 
     def submit(self, call: Callable[[], T], *, lane: Lane) -> Future[T]:
         self.calls += 1
-        return super().submit(call, lane=lane)
+        if not self.delay_ms:
+            return super().submit(call, lane=lane)
+        late = Future[T]()
+        self._world.after(self.delay_ms, lambda: _finish(late, call))
+        return late
+
+
+def _finish(late: Future[T], call: Callable[[], T]) -> None:
+    try:
+        late.set_result(call())
+    except Exception as error:  # noqa: BLE001 - the result of the call
+        late.set_exception(error)
 
 
 class Host:
@@ -74,7 +90,7 @@ class Host:
         self._connect()
 
     def _connect(self) -> None:
-        world, self.worker = self.cluster.keeper.world, CountingWorker()
+        world, self.worker = self.cluster.keeper.world, SlowWorker(self.cluster.keeper.world)
         self.member = Member(self.cluster.keeper, self.broker_id)
         self.controller = ActiveController(
             self.member.store,

@@ -9,7 +9,11 @@ import pytest
 from cordwood.cluster.active_controller.active_controller import SMALL_CLUSTER
 from cordwood.cluster.active_controller.controller_host import ProcessingFailed, RequestFailed
 from cordwood.cluster.zookeeper.client.zookeeper_client import SetDataOp
-from cordwood.cluster.zookeeper.store.metadata_event import ConfigChanged, SessionExpired
+from cordwood.cluster.zookeeper.store.metadata_event import (
+    ConfigChanged,
+    SessionConnected,
+    SessionExpired,
+)
 from cordwood.cluster.zookeeper.znodes.event_znodes import ConfigEntity
 from cordwood.core.errors import (
     InvalidRequestError,
@@ -385,6 +389,80 @@ def test_broken_failover_ends_in_a_resignation_and_is_repeated_with_a_pause() ->
         assert world.controller.broker_id == 1
 
     play(scene)
+
+
+def test_election_that_fails_is_repeated_with_a_pause() -> None:
+    async def scene(world: ControllerWorld) -> None:
+        await world.start(1)
+        await world.write("/controller_epoch", b"?")
+        await world.delete("/controller")
+        await world.settle(3_500)
+        failures = [each for each in world.hosts[1].reports if isinstance(each, ProcessingFailed)]
+        await world.write("/controller_epoch", b"7")
+        await world.settle(2_000)
+
+        assert 3 <= len(failures) <= 4
+        assert world.controller.controller.epoch == 8
+
+    play(scene)
+
+
+def test_flow_does_not_continue_in_the_next_session() -> None:
+    """A step on the worker ends after the end of the session, and after the next election."""
+
+    async def scene(world: ControllerWorld, after_ms: float) -> None:
+        await world.start(1)
+        host = world.hosts[1]
+        await world.create("t", (1,))
+        await world.settle()
+        host.worker.delay_ms = 400
+        await host.controller.resign()
+        await world.settle(after_ms)
+        world.keeper.server.expire(host.member.client.session_id)
+        await world.settle(250)
+        assert host.events[-1] == SessionConnected(), "the next session has begun"
+        count = len(host.peer.handled)
+        await world.settle(12_000)
+
+        epochs = [getattr(each, "controller_epoch", 0) for each in host.peer.handled[count:]]
+        assert {*epochs} == {3}
+        assert host.roles[-3:] == ["began 2", "ended 2", "began 3"]
+
+    for after_ms in range(100, 3_200, 150):
+        play(partial(scene, after_ms=after_ms))
+
+
+def test_stopped_broker_leaves_no_timer_behind() -> None:
+    async def scene(world: ControllerWorld) -> None:
+        world.rebalance_interval_ms = 10_000
+        await world.start(1)
+        await world.hosts[1].stop()
+        await world.settle()
+
+        assert world.keeper.world.clock.next_call_ms() is None
+
+    play(scene)
+
+
+def test_stop_at_any_moment_leaves_no_task_behind() -> None:
+    async def scene(world: ControllerWorld, after_ms: float) -> None:
+        await world.start(1, 2)
+        await world.create("t", (2, 1), (1, 2))
+        await world.hosts[1].controller.resign()
+        await world.settle(after_ms)
+        before = asyncio.all_tasks(world.keeper.world.loop)
+        stopped = world.hosts.values()
+        await asyncio.gather(*(each.controller.stop() for each in stopped))
+
+        ended = {each for each in before if each.done()}
+        assert all(each.is_closed for each in world.channels.opened)
+        assert not any(each.peer.in_flight for each in stopped)
+        assert len(ended) >= 4, "two tasks of each broker"
+        names = {repr(each.get_coro()) for each in before - ended}
+        assert not [each for each in names if "ActiveController" in each or "Queue" in each]
+
+    for after_ms in range(0, 120, 2):
+        play(partial(scene, after_ms=after_ms))
 
 
 def test_stop_during_a_flow_leaves_no_caller_and_no_task_behind() -> None:

@@ -171,7 +171,10 @@ def test_preferred_leaders_are_elected_by_the_timer() -> None:
         await world.settle()
         await world.hosts[2].restart()
         await world.settle()
+        await world.settle(5_000)
         await alter_isr(world, world.hosts[1], [1, 2])
+        await world.settle()
+        assert world.hosts[2].model.replicas[T_0].leader == 1, "the first check was before"
         await world.settle(10_000)
 
         assert world.hosts[2].model.replicas[T_0].leader == 2
