@@ -82,19 +82,27 @@ def test_two_brokers_follow_each_other_as_controller(
     zookeeper: RunningZooKeeper, worker: Worker
 ) -> None:
     async def scene() -> None:
-        first = OurController(zookeeper, "/followed", worker)
+        ids = CONTROLLER_ID, CONTROLLER_ID + 1
+        first, second = [
+            OurController(zookeeper, "/followed", worker, broker_id=each) for each in ids
+        ]
         await first.start()
-        await create_topic(first, (CONTROLLER_ID,))
+        await second.start()
+        await create_topic(first, ids)
+        await until_led(second, ids[0], {*ids}, ids)
+        assert (first.controller.epoch, second.controller.epoch) == (1, None)
 
-        async def is_led() -> bool:
-            found = (await first.store.leaderships.read([MOVED_0])).get(MOVED_0)
-            return found is not None and found.leader == CONTROLLER_ID
-
-        await until(is_led)
-        assert first.controller.epoch == 1
-        await first.controller.resign()
-
-        await asyncio.to_thread(wait_for_result, lambda: first.controller.epoch, 2)
+        await first.close()
+        await until_led(second, ids[1], {ids[1]}, ids)
+        assert second.controller.epoch == 2
+        first = OurController(zookeeper, "/followed", worker, broker_id=ids[0])
+        await first.start()
+        await second.controller.resign()
+        await asyncio.to_thread(
+            wait_for_result,
+            lambda: first.controller.is_active ^ second.controller.is_active,
+            wanted=True,
+        )
         await first.store.topics.request_deletion(TOPIC)
 
         async def is_gone() -> bool:
@@ -102,6 +110,7 @@ def test_two_brokers_follow_each_other_as_controller(
 
         await until(is_gone)
         await first.close()
+        await second.close()
 
     asyncio.run(scene())
 

@@ -49,45 +49,44 @@ from tests.interop.kafka_harness.zookeepers import INTERNAL, SESSION_TIMEOUT_MS,
 from tests.unit.cluster.controller.broker_model import BrokerModel
 
 CONTROLLER_ID: Final = 100
-SETTINGS: Final = ActiveControllerSettings(
-    decisions=ControllerSettings(controller_id=CONTROLLER_ID, inter_broker_listener=INTERNAL)
-)
 
 
 class OurController:
     """The broker; its host port and its server."""
 
-    def __init__(self, zookeeper: RunningZooKeeper, root: str, worker: Worker) -> None:
-        client = KazooZooKeeperClient(
-            f"{zookeeper.address}{root}",
-            session_timeout_ms=SESSION_TIMEOUT_MS,
-            loop=asyncio.get_running_loop(),
-            worker=worker,
-        )
-        self.store = ZooKeeperStore(client, SystemClock())
+    def __init__(
+        self,
+        zookeeper: RunningZooKeeper,
+        root: str,
+        worker: Worker,
+        *,
+        broker_id: int = CONTROLLER_ID,
+    ) -> None:
+        self.broker_id = broker_id
+        self.store = ZooKeeperStore(_client(zookeeper, root, worker), SystemClock())
         self.controller = ActiveController(
             self.store,
             ConnectedChannels(ClientSettings(bootstrap_servers=("unused:1",)), system_runtime()),
-            SETTINGS,
+            _settings(broker_id),
             system_runtime(),
             worker=worker,
             host=self,
         )
         self.reports = list[ControllerReport]()
-        self._model = BrokerModel(CONTROLLER_ID, 0)
+        self._model = BrokerModel(broker_id, 0)
         #: Requests of Kafka's brokers, with their responses.
         self.served = list[tuple[Request, Response]]()
         self._elected = asyncio.Event()
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Register, and become the controller."""
+        """Register, and wait until a broker is the controller."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         port = self._server.sockets[0].getsockname()[1]
         await self.store.start()
         self._model.epoch = await self.store.brokers.register(
             BrokerRegistration(
-                broker_id=CONTROLLER_ID,
+                broker_id=self.broker_id,
                 endpoints=(BrokerEndpoint(INTERNAL, "127.0.0.1", port),),
             )
         )
@@ -106,7 +105,7 @@ class OurController:
         return False
 
     def on_controller_changed(self, controller_id: int | None) -> None:
-        if controller_id == CONTROLLER_ID:
+        if controller_id is not None:
             self._elected.set()
 
     def on_event(self, event: BrokerEvent) -> None:
@@ -160,6 +159,21 @@ class OurController:
             )
         self.served.append((request, response))
         return response
+
+
+def _client(zookeeper: RunningZooKeeper, root: str, worker: Worker) -> KazooZooKeeperClient:
+    return KazooZooKeeperClient(
+        f"{zookeeper.address}{root}",
+        session_timeout_ms=SESSION_TIMEOUT_MS,
+        loop=asyncio.get_running_loop(),
+        worker=worker,
+    )
+
+
+def _settings(broker_id: int) -> ActiveControllerSettings:
+    return ActiveControllerSettings(
+        decisions=ControllerSettings(controller_id=broker_id, inter_broker_listener=INTERNAL)
+    )
 
 
 def _range(api: Api) -> ApiVersion:
