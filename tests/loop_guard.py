@@ -74,7 +74,7 @@ ALLOWED: Final = {
     "src/cordwood/node/node.py Node._make_services": "no listener is open",
     "src/cordwood/node/runtime.py NodeRuntime.close": "every node has stopped",
     "src/cordwood/storage/manager/log_manager.py LogManager.close": "no listener is open",
-    "src/cordwood/storage/log/truncation.py begin": "a log is shorter at once; it syncs later",
+    "src/cordwood/storage/log/truncation.py begin": "the producer state follows at once",
     "src/cordwood/storage/log/truncation.py begin_fully": "a log is empty at once; it syncs later",
     "src/cordwood/storage/log/truncation.py _steps": "the last segment is shorter at once",
     "src/cordwood/storage/log/log_relocation.py rename": "a deleted log gets its name at once",

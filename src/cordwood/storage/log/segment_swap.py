@@ -76,7 +76,7 @@ def _steps(state: LogState, replacement: SegmentReplacement, *, now_ms: int) -> 
     yield partial(_decide, files, directory, bases=replacement.cleaned)
     doomed = take_out(state, old, keeping=replacement.cleaned)
     new = [_put_in(state, base, now_ms=now_ms) for base in replacement.cleaned]
-    yield partial(_set_aside, files, doomed, directory=directory)
+    yield partial(set_aside, files, doomed, directory=directory)
     for segment in new:
         segment.files.rename_log("")
         yield sync
@@ -125,7 +125,8 @@ def _put_in(state: LogState, base_offset: int, *, now_ms: int) -> LogSegment:
     return segment
 
 
-def _set_aside(files: Files, doomed: Sequence[str], *, directory: str) -> None:
+def set_aside(files: Files, doomed: Sequence[str], *, directory: str) -> None:
+    """Rename files of former segments in this order, and sync their names."""
     mark_deleted(files, doomed)
     files.sync_directory(directory)
 

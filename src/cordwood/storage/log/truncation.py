@@ -5,15 +5,15 @@
     raise_start             raises the log start; the records below stay on disk for a while
     delete_records          the same, on a client's request
 
-Whole segments are renamed at once and removed after a delay. Leader epochs and producer state are
-updated last, from the remaining log.
+Whole segments are renamed, and removed after a delay. Leader epochs and producer state are updated
+last, from the remaining log.
 
 A truncation at the end is a `SteppedChange`. The log is shorter as soon as it has begun; the rest
 makes it durable, before the next append: after a crash, removed records must not come back behind
 new ones.
 
-    1. begin    later segments lose their names; bounds, epochs and producers follow
-    2. job      the directory is synced, if there were such segments
+    1. begin    the log has no later segments; bounds, epochs and producers follow
+    2. job      later segments lose their names, newest first, and the directory is synced
     3. owner    the files of the last segment are truncated, no sooner: a crash must not bring back
                 a later segment behind a gap
     4. job      the log file is synced
@@ -31,6 +31,7 @@ from cordwood.storage.files.file_names import DELETED
 from cordwood.storage.log.log_state import LogState
 from cordwood.storage.log.producer_state_rebuild import reload
 from cordwood.storage.log.segment_roll import new_segment
+from cordwood.storage.log.segment_swap import set_aside, take_out
 from cordwood.storage.log.stepped_change import SteppedChange, Steps
 from cordwood.storage.segment.log_segment import LogSegment
 
@@ -51,19 +52,21 @@ def begin(state: LogState, offset: int, *, now_ms: int) -> SteppedChange | None:
         return begin_fully(state, offset, now_ms=now_ms)
     gone = [segment for segment in state.segments if segment.base_offset > offset]
     with state.torn_on_error():
-        _remove(state, gone[::-1])
+        doomed = take_out(state, gone[::-1])
         removed = state.segments.active.cut(offset, now_ms=now_ms)
         bounds.truncate_to(offset)
         state.epochs.truncate_from_end(offset)
         _reload_producers(state, now_ms)
-    return SteppedChange(state, _steps(state, offset, removed=removed, has_old_names=bool(gone)))
+    return SteppedChange(state, _steps(state, offset, removed=removed, doomed=doomed))
 
 
-def _steps(state: LogState, offset: int, *, removed: int, has_old_names: bool) -> Steps:
+def _steps(state: LogState, offset: int, *, removed: int, doomed: Sequence[str]) -> Steps:
     """Yield the jobs of a truncation, and truncate the files of its last segment between them."""
     files, active = state.table.files, state.segments.active
-    if has_old_names:
-        yield partial(files.sync_directory, state.directory)
+    if doomed:
+        yield partial(set_aside, files, doomed, directory=state.directory)
+        deleted = [f"{path}{DELETED}" for path in doomed]
+        state.deletions.remove_later(deleted, delay_ms=state.config.file_delete_delay_ms)
     active.truncate_files(offset, removed)
     if removed:
         yield partial(sync_file, files, active.files.log_path)
