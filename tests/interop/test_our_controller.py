@@ -88,6 +88,7 @@ def test_two_brokers_follow_each_other_as_controller(
         ]
         await first.start()
         await second.start()
+        await asyncio.to_thread(wait_for_result, lambda: second.live_brokers, {*ids})
         await create_topic(first, ids)
         await until_led(second, ids[0], {*ids}, ids)
         assert (first.controller.epoch, second.controller.epoch) == (1, None)

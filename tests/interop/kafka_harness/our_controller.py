@@ -79,6 +79,11 @@ class OurController:
         self._elected = asyncio.Event()
         self._server: asyncio.Server | None = None
 
+    @property
+    def live_brokers(self) -> set[int]:
+        """The brokers in the metadata that the controller has sent."""
+        return self._model.live_brokers
+
     async def start(self) -> None:
         """Register, and wait until a broker is the controller."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
