@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Final
 
 import cordwood
+from cordwood.client.admin.admin_types import PartitionDescription
 from cordwood.core.errors import CordwoodError
 from tests.interop.kafka_harness.jars import fetch
 from tests.interop.kafka_harness.zookeepers import RunningZooKeeper, running_zookeeper
@@ -74,22 +75,31 @@ class ClusterProcesses:
 
     def not_in_sync(self, topic: str) -> list[int]:
         """Return the partitions that lack a leader or an in-sync replica."""
-        try:
-            with cordwood.Admin(self.bootstrap, default_api_timeout_ms=2_000) as admin:
-                (described,) = admin.describe_topics([topic])
-        except CordwoodError:
-            return [-1]
         return [
             each.partition
-            for each in described.partitions
+            for each in self._partitions(topic)
             if each.leader < 0 or len(each.in_sync) < len(self.brokers)
         ]
 
     def leaders(self, topic: str) -> dict[int, int]:
         """Return the leaders that a broker names."""
-        with cordwood.Admin(self.bootstrap) as admin:
-            (described,) = admin.describe_topics([topic])
-        return {each.partition: each.leader for each in described.partitions}
+        return {each.partition: each.leader for each in self._partitions(topic)}
+
+    def _partitions(self, topic: str) -> Sequence[PartitionDescription]:
+        """Return the partitions, as soon as a broker describes them.
+
+        A broker has no topics yet when it serves its first requests, as in Kafka.
+        """
+        until_s, pause = perf_counter() + PATIENCE_S, Event()
+        while True:
+            try:
+                with cordwood.Admin(self.bootstrap, default_api_timeout_ms=2_000) as admin:
+                    (described,) = admin.describe_topics([topic])
+            except CordwoodError:
+                assert perf_counter() < until_s, self.words()
+                pause.wait(0.05)
+            else:
+                return described.partitions
 
     def words(self) -> str:
         """Return the last lines that the brokers logged."""

@@ -226,6 +226,8 @@ class ClusterBroker:
         while True:
             try:
                 await self._connections.session.begin_again()
+                # Changes were not notified while there was no session.
+                await self._dynamic_configs.load()
             except CordwoodError as error:
                 self._on_event(f"the broker cannot register again yet: {error}")
                 await self._connections.runtime.sleep_ms(_SESSION_BACKOFF_MS)

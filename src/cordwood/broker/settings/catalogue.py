@@ -51,7 +51,7 @@ TABLES: Final = MappingProxyType(
 )
 #: Tables of features that are not implemented yet; the change that adds a feature removes its
 #: title.
-NOT_IMPLEMENTED: Final = frozenset({"The cluster", "Replication", "Quotas", "Access control"})
+NOT_IMPLEMENTED: Final = frozenset({"Quotas", "Access control"})
 BROKER_SETTINGS: Final = SettingTable(
     each for table in (*TABLES.values(), IGNORED_SETTINGS) for each in table
 )

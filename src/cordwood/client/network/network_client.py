@@ -212,7 +212,8 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
     def ready(self, node_id: int) -> BrokerConnection | None:
         """Return a broker's connection if it is usable now; otherwise start to connect.
 
-        `on_change` is called when the attempt has succeeded or failed.
+        `on_change` is called when the attempt has succeeded or failed. A broker that cannot be
+        reached may have lost its leaderships, so the metadata are refreshed.
         """
         address = self.cluster.brokers.get(node_id)
         if address is None:
@@ -378,6 +379,7 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
             made.close()
             node.not_before_ms = self.runtime.now_ms() + node.backoff.next_ms()
             self._notify_at(node.not_before_ms)
+            self.refresh_soon()
             return error if isinstance(error, KafkaError) else NetworkError(str(error))
         except BaseException:
             made.close()

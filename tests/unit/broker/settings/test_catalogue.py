@@ -67,7 +67,7 @@ def test_error_for_an_unknown_key_names_the_most_similar_one() -> None:
         ("transaction.max.timeout.ms", None),
         ("group.max.size", None),
         ("listener.name.in.sasl.enabled.mechanisms", "its feature is not implemented yet"),
-        ("zookeeper.connect", "its feature is not implemented yet"),
+        ("quota.window.num", "its feature is not implemented yet"),
         ("zookeeper.ssl.protocol", "ZooKeeper is used without TLS and without access control"),
         ("num.io.threads", "one thread handles requests, and a pool runs blocking calls"),
         ("listener.name.in.ssl.provider", "Java classes cannot be loaded"),

@@ -1,5 +1,7 @@
 """The network client: choice of the broker, metadata and retries."""
 
+import asyncio
+
 import pytest
 
 from cordwood.client.network.network_client import NetworkClient
@@ -14,7 +16,11 @@ from cordwood.core.errors import (
     UnknownTopicOrPartitionError,
 )
 from cordwood.protocol.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
-from cordwood.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from cordwood.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+)
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.client.fake_broker import NODE, FakeBroker, Hangup, broker, run
@@ -190,5 +196,34 @@ def test_description_of_all_topics_keeps_no_metadata() -> None:
         async with broker(t=1, u=1) as fake, routed(fake.address) as client:
             assert len(await client.current_topics()) == 2
             assert not client.cluster.topics
+
+    run(scene())
+
+
+def test_leader_that_cannot_be_reached_is_looked_up_again() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(fake.address) as client:
+
+            def moved(request: MetadataRequest) -> MetadataResponse:
+                answer = fake.metadata(request)
+                answer.topics[0].partitions[0].leader_id = 7
+                host, port = NOBODY.split(":")
+                gone = MetadataResponseBroker(node_id=7, host=host, port=int(port))
+                answer.brokers = [*answer.brokers, gone]
+                return answer
+
+            fake.script(MetadataRequest, moved, moved, fake.metadata)
+            await client.topic("t", timeout_ms=60_000)
+            found = asyncio.Event()
+
+            def look() -> None:
+                leader = client.cluster.leader_of("t", 0)
+                if leader is not None and client.ready(leader) is not None:
+                    found.set()
+
+            client.on_change = look
+            look()
+            await found.wait()
+            assert len(fake.requests(MetadataRequest)) == 3
 
     run(scene())
