@@ -1,0 +1,146 @@
+"""Clients of a simulated cluster: the real producer and consumer, each in a process of its own."""
+
+from typing import TYPE_CHECKING, Final
+
+from cordwood.client.aio import Consumer, Producer
+from cordwood.client.network.runtime import ClientRuntime
+from cordwood.core.errors import KafkaError
+from cordwood.testing.seeded_random import SeededRandom
+from tests.simulation.cluster.cluster_ledger import ClusterLedger
+from tests.simulation.cluster.cluster_network import ClusterNetwork
+from tests.simulation.cluster.cluster_world import (
+    ClusterWorld,
+    ProcessClock,
+    new_process,
+)
+from tests.simulation.cluster.counted_zookeeper import TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_POLL_MS: Final = 400
+_PAUSE_MS: Final = 120.0
+
+
+class ClusterClient:
+    """A process that uses the cluster until it is stopped."""
+
+    def __init__(self, name: str, network: ClusterNetwork, *, bootstrap: str, seed: int) -> None:
+        self.name: Final = name
+        self.world: Final[ClusterWorld] = network.world
+        self.process: Final = new_process(name, network.world, network)
+        self.is_working = True
+        clock = ProcessClock(self.process)
+        random = SeededRandom(seed)
+        self._runtime: Callable[[], ClientRuntime] = lambda: ClientRuntime(clock, clock, random)
+        self._bootstrap = bootstrap
+
+    async def sleep(self, ms: float) -> None:
+        """Wait in virtual time."""
+        await self._runtime().sleep_ms(ms)
+
+
+class ClusterProducer(ClusterClient):
+    """A producer of records `<name>:<number>`, to all partitions in turn."""
+
+    is_done = False
+    acks = "all"
+    is_idempotent = True
+    partitions = 1
+    sent = 0
+    has_failures = False
+    _failure = ""
+
+    def begin(self, ledger: ClusterLedger) -> None:
+        """Produce from now on."""
+        with self.process.running():
+            self.process.begin(self._run(ledger))
+
+    async def _run(self, ledger: ClusterLedger) -> None:
+        producer = Producer[bytes, bytes](
+            self._bootstrap,
+            runtime=self._runtime,
+            acks=self.acks,
+            enable_idempotence=self.is_idempotent,
+            client_id=self.name,
+            request_timeout_ms=1_500,
+            delivery_timeout_ms=6_000,
+            socket_connection_setup_timeout_ms=1_000,
+            max_block_ms=4_000,
+            retry_backoff_ms=50,
+            retry_backoff_max_ms=300,
+            linger_ms=5,
+        )
+        random = self.world.random
+        async with producer:
+            while self.is_working:
+                count = random.randint(1, 4)
+                for _ in range(count):
+                    await self._send(producer, ledger)
+                await self.sleep(random.uniform(1, _PAUSE_MS))
+        self.is_done = True
+
+    async def _send(self, producer: Producer[bytes, bytes], ledger: ClusterLedger) -> None:
+        number = self.sent % self.partitions
+        value = f"{self.name}:{self.sent}".encode()
+        self.sent += 1
+        try:
+            delivery = await producer.send(TOPIC, value, partition=number)
+        except KafkaError as error:
+            self.world.note("{}: {} is not sent: {!r}", self.name, value, error)
+            return
+
+        async def acknowledged() -> None:
+            try:
+                report = await delivery
+            except KafkaError as error:
+                self.world.count("records failed")
+                self.has_failures = True
+                if self._failure != repr(error):
+                    self._failure = repr(error)
+                    self.world.note("{}: {} has failed: {}", self.name, value, self._failure)
+                return
+            if self.acks == "all" and report.offset >= 0:
+                ledger.acknowledge(number, report.offset, value)
+
+        self.process.begin(acknowledged())
+
+
+class ClusterConsumer(ClusterClient):
+    """A consumer that reads all partitions from their start."""
+
+    partitions = 1
+
+    def begin(self, ledger: ClusterLedger) -> None:
+        """Consume from now on."""
+        with self.process.running():
+            self.process.begin(self._run(ledger))
+
+    async def _run(self, ledger: ClusterLedger) -> None:
+        consumer = Consumer[bytes, bytes](
+            self._bootstrap,
+            runtime=self._runtime,
+            client_id=self.name,
+            auto_offset_reset="none",
+            request_timeout_ms=1_500,
+            default_api_timeout_ms=4_000,
+            socket_connection_setup_timeout_ms=1_000,
+            retry_backoff_ms=50,
+            retry_backoff_max_ms=300,
+        )
+        async with consumer:
+            partitions = [(TOPIC, each) for each in range(self.partitions)]
+            consumer.assign(partitions)
+            for each in partitions:
+                consumer.seek(each, 0)
+            while self.is_working:
+                try:
+                    records = await consumer.poll(_POLL_MS)
+                except KafkaError as error:
+                    self.world.note("{}: a poll has failed: {!r}", self.name, error)
+                    self.world.count("polls failed")
+                    await self.sleep(_POLL_MS)
+                    continue
+                for record in records:
+                    assert record.value is not None
+                    ledger.consume(record.partition, record.offset, record.value)
