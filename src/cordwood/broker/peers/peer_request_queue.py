@@ -18,6 +18,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 from cordwood.broker.peers.peer_channels import PeerChannels
 from cordwood.cluster.channels.broker_channel import BrokerChannel
 from cordwood.core.errors import CoordinatorNotAvailableError, KafkaError, UnknownServerError
+from cordwood.observability.logs import fields
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -119,7 +120,7 @@ class PeerRequestQueue(Generic[T, R]):
             _give(entries, CoordinatorNotAvailableError("the broker stops"))
             raise
         except Exception:  # noqa: BLE001 - the task's owner; the entries must have a result
-            _log.exception("a request to broker %s failed", node_id)
+            _log.exception("request to a broker failed", extra=fields(broker=node_id))
             _give(entries, UnknownServerError(f"a request to broker {node_id} failed"))
         else:
             for entry, result in zip(entries, results, strict=True):

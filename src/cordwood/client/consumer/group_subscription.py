@@ -221,10 +221,12 @@ class GroupSubscription:
 
     async def _finish_commits(self, timeout_ms: float) -> None:
         """Wait for the commits in the background, and run their callbacks."""
-        if self._commits:
+        # The set loses the commits that end, perhaps before the wait has begun.
+        commits = tuple(self._commits)
+        if commits:
             with suppress(TimeoutError):
                 await self._client.runtime.run_with_timeout(
-                    timeout_ms, asyncio.wait(self._commits), timeout_error=TimeoutError
+                    timeout_ms, asyncio.wait(commits), timeout_error=TimeoutError
                 )
         while self._completed:
             await _result(self._completed.pop(0)())
