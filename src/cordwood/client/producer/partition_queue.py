@@ -340,6 +340,16 @@ class PartitionQueue:
         """Return whether every batch before this one is acknowledged."""
         return batch.base_sequence == self._next_acknowledged
 
+    def is_gap_final(self, batch: ProducerBatch) -> bool:
+        """Return whether no awaited response can explain a sequence gap before this batch.
+
+        An earlier batch may close it. If the batch was sent before without a response, a later one
+        may prove that it is in the log. A leader that has restarted knows only the last batch of
+        each producer, and reports a gap for the others.
+        """
+        later = any(each.number > batch.number for each in self.in_flight)
+        return self.is_next(batch) and not (batch.is_uncertain and later)
+
     def is_written(self, batch: ProducerBatch) -> bool:
         """Return whether a later batch is acknowledged: brokers append sequences in order."""
         if batch.base_sequence is None:

@@ -3,13 +3,14 @@
 Each batch of a response is handled in one of five ways:
 
     done       success; a duplicate counts as success with an unknown offset
-    retry      a retriable error; a sequence gap that the batches before it will close
+    retry      a retriable error; a sequence gap that other batches may explain
     restart    retry with new sequences: a real gap, or a producer id unknown to the broker
     split      too large for the topic, with more than one record: its halves are sent
     fail       every other error
 
 A broker compares a batch with its last ones before it checks the sequence. An error of that check
-therefore excludes that the batch was written before; all other errors leave this open.
+therefore excludes that the batch was written before; all other errors leave this open. An exception
+is a leader that has restarted: it knows the last batch of a producer alone.
 """
 
 from typing import Final, NamedTuple
@@ -77,9 +78,9 @@ def may_be_written(code: int, *, before: bool) -> bool:
 
 
 def decide_error(
-    result: PartitionProduceResponse, batch: ProducerBatch, *, is_next: bool
+    result: PartitionProduceResponse, batch: ProducerBatch, *, is_gap_final: bool
 ) -> ProduceErrorDecision:
-    """Decide about a failed batch; `is_next` if all batches before it are acknowledged."""
+    """Decide about a failed batch; `PartitionQueue.is_gap_final` explains the final gap."""
     code = result.error_code
     is_numbered = batch.base_sequence is not None
     is_gap = is_numbered and code == OutOfOrderSequenceNumberError.code
@@ -93,7 +94,7 @@ def decide_error(
     return ProduceErrorDecision(
         error,
         is_retried=error.retriable or is_gap or is_id_expired,
-        is_restart_due=is_id_expired or (is_gap and is_next),
+        is_restart_due=is_id_expired or (is_gap and is_gap_final),
         is_identity_lost=is_numbered and code == InvalidProducerEpochError.code,
     )
 

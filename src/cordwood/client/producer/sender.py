@@ -408,7 +408,7 @@ class Sender:  # tidy: allow[class-lines] one lock and one accumulator for all c
         if is_split(result.error_code, batch):
             queue.split(batch)
             return
-        decision = decide_error(result, batch, is_next=queue.is_next(batch))
+        decision = decide_error(result, batch, is_gap_final=queue.is_gap_final(batch))
         if self._transactions is not None and decision.is_restart_due:
             self._fail(batch, decision.error)
             return

@@ -100,6 +100,19 @@ def test_retried_batches_are_sent_first_and_in_order() -> None:
     assert numbers(*again) == [(0, 0), (0, 1), (0, 2)]
 
 
+def test_gap_before_a_batch_that_may_be_written_is_not_final_while_a_later_one_is_sent() -> None:
+    queue = queue_of(2)
+    first, second = queue.take(ME), queue.take(ME)
+    assert queue.is_gap_final(first)
+    assert not queue.is_gap_final(second)
+
+    first.is_uncertain = True
+
+    assert not queue.is_gap_final(first)
+    queue.retry(second, 0)
+    assert queue.is_gap_final(first)
+
+
 def test_batch_is_next_when_all_before_it_are_acknowledged() -> None:
     queue = queue_of(2)
     first, second = queue.take(ME), queue.take(ME)

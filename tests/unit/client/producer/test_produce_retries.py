@@ -31,7 +31,7 @@ def response(code: int) -> PartitionProduceResponse:
 
 
 @pytest.mark.parametrize(
-    ("code", "is_next", "expected"),
+    ("code", "is_gap_final", "expected"),
     (
         (6, True, (True, False, False)),  # not the leader
         (45, False, (True, False, False)),  # a gap that batches in flight will close
@@ -42,20 +42,20 @@ def response(code: int) -> PartitionProduceResponse:
     ),
 )
 def test_decision_follows_the_error_code(
-    code: int, *, is_next: bool, expected: tuple[bool, bool, bool]
+    code: int, *, is_gap_final: bool, expected: tuple[bool, bool, bool]
 ) -> None:
-    assert decide_error(response(code), batch(), is_next=is_next)[1:] == expected
+    assert decide_error(response(code), batch(), is_gap_final=is_gap_final)[1:] == expected
 
 
 def test_gap_is_final_for_a_producer_without_sequences() -> None:
-    verdict = decide_error(response(45), batch(is_numbered=False), is_next=True)
+    verdict = decide_error(response(45), batch(is_numbered=False), is_gap_final=True)
 
     assert not verdict.is_retried
 
 
 def test_error_names_partition_reason_and_remedy() -> None:
-    assert "t-0" in str(decide_error(response(10), batch(), is_next=True).error)
-    assert "max.message.bytes" in str(decide_error(response(10), batch(), is_next=True).error)
+    assert "t-0" in str(decide_error(response(10), batch(), is_gap_final=True).error)
+    assert "max.message.bytes" in str(decide_error(response(10), batch(), is_gap_final=True).error)
 
 
 def test_error_names_the_invalid_records() -> None:
@@ -65,7 +65,7 @@ def test_error_names_the_invalid_records() -> None:
         BatchIndexAndErrorMessage(batch_index=3, batch_index_error_message="no key")
     ]
 
-    error = decide_error(answer, batch(), is_next=True).error
+    error = decide_error(answer, batch(), is_gap_final=True).error
 
     assert str(error) == "t-0: one or more records; record 3: no key"
 

@@ -124,6 +124,26 @@ def test_order_is_kept_when_the_first_of_many_batches_is_rejected() -> None:
     run(scene())
 
 
+def test_batch_that_a_restarted_leader_has_forgotten_is_not_written_again() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, batch_size=1) as sender:
+            await (await sender.send("t", b"first"))
+            # Both batches were written, and the leader knows the last one alone after its restart.
+            fake.script(
+                ProduceRequest,
+                _hang_up,
+                lambda _: refused(45),
+                lambda _: refused(46),
+                lambda _: refused(45),
+            )
+            deliveries = [await sender.send("t", value) for value in (b"second", b"third")]
+            await sender.flush()
+            assert [(await each).offset for each in deliveries] == [-1, -1]
+            assert written(fake) == [b"first"]
+
+    run(scene())
+
+
 def test_sequences_restart_when_the_producer_id_is_unknown() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake) as sender:
