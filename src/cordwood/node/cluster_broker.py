@@ -1,8 +1,9 @@
 """Parts of a broker in a cluster, and the events between them (Kafka: `KafkaServer`).
 
-ZooKeeper ──► session, configurations, controller ──► requests to brokers
-requests of the controller ──► roles ──► partitions, fetchers
-└─► image ──► coordinators, addresses of leaders, waiting requests
+session      in ZooKeeper: the registration, the role of the controller, configurations
+roles        by requests of the controller: partitions, and the fetchers of those that follow
+image        by requests of the controller: coordinators, addresses of leaders, waiting requests
+controller   if this broker is elected: the same requests to all brokers
 """
 
 import logging
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 
 from cordwood.broker.cluster_admin.cluster_config_changes import ClusterConfigChanges
 from cordwood.broker.cluster_admin.cluster_topic_manager import ClusterTopicManager
+from cordwood.broker.cluster_admin.config_entities import resource_of
 from cordwood.broker.cluster_admin.dynamic_config_manager import DynamicConfigManager
 from cordwood.broker.cluster_admin.producer_id_blocks import ProducerIdBlocks
 from cordwood.broker.config.listeners import listeners_of
@@ -28,6 +30,7 @@ from cordwood.broker.metadata.metadata_image import NO_LEADER, BrokerImage, Clus
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.peers.peer_brokers import PeerBrokers
+from cordwood.broker.process.periodic_task import PeriodicTask
 from cordwood.broker.replication.hosted_replicas import HostedReplicas
 from cordwood.client.network.owned_tasks import OwnedTasks
 from cordwood.client.network.runtime import ClientRuntime
@@ -84,6 +87,7 @@ class ClusterBroker:
         self._on_event = manager.options.on_event
         self._listeners = listeners_of(foundation.configs)
         self._tasks = OwnedTasks()
+        self._next_session = PeriodicTask(self._begin_session)
         self._metadata = MetadataCache(
             ClusterImage(cluster_id=foundation.cluster_id, controller_id=NO_LEADER, brokers={})
         )
@@ -161,9 +165,11 @@ class ClusterBroker:
         await self._connections.session.register(registration)
         self._isr.start(self._partitions)
         opened.push_async_callback(self._isr.stop)
+        # The controller stops first: it may begin tasks until then.
+        opened.push_async_callback(self._tasks.close)
+        opened.push_async_callback(self._next_session.stop)
         self._controller.start()
         opened.push_async_callback(self._controller.stop)
-        opened.push_async_callback(self._tasks.close)
 
     async def leave(self) -> None:
         """Move the leaderships of this broker to others, if there are any, and it is enabled."""
@@ -202,12 +208,13 @@ class ClusterBroker:
             self._metadata.publish(replace(image, controller_id=found, epoch=image.epoch + 1))
 
     def on_event(self, event: BrokerEvent) -> None:
-        """Apply a changed configuration, or begin the next session."""
+        """Apply a changed configuration, or begin the next session, once at a time."""
         if isinstance(event, ConfigChanged):
             self._tasks.start(self._apply_config(event))
         elif isinstance(event, SessionExpired):
             self._on_event("the session in ZooKeeper is over; the broker registers again")
-            self._tasks.start(self._begin_session())
+            self._connections.session.expire()
+            self._next_session.begin()
 
     def on_report(self, report: ControllerReport) -> None:
         """Log a report of the controller."""
@@ -219,7 +226,12 @@ class ClusterBroker:
         except CordwoodError as error:
             self._on_event(f"a changed configuration is not applied: {error}")
             return
-        self._controller.enable_unclean_elections()
+        resource = resource_of(event.entities)
+        if resource is not None and resource.is_topic:
+            if self._configs.config_for(resource.name).unclean_leader_election_enable:
+                self._controller.enable_unclean_elections(resource.name)
+        elif self.is_unclean_election_enabled():
+            self._controller.enable_unclean_elections()
 
     async def _begin_session(self) -> None:
         """Register in a new session, until that succeeds."""

@@ -168,3 +168,41 @@ def test_transaction_has_its_markers_on_the_leaders_of_other_brokers() -> None:
             await until(lambda: all(log.bounds.last_stable == 2 for log in logs))
 
     run(scene())
+
+
+def test_broker_whose_sessions_end_one_after_the_other_registers_again() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            client, ids = found.clients[2], set[int]()
+            while len(ids) < 3:
+                await until(lambda: client.session_id not in {0, *ids})
+                ids.add(client.session_id)
+                found.server.expire(client.session_id)
+            await controller_of(found)
+            await until(lambda: all(in_sync(each) == {1, 2, 3} for each in found.brokers.values()))
+
+    run(scene())
+
+
+def test_unclean_elections_are_allowed_for_one_topic() -> None:
+    async def scene() -> None:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            last = leader_of(found.brokers[1])
+            for each in {1, 2, 3} - {last}:
+                await found.stop(each)
+            await until(lambda: in_sync(found.brokers[last]) == {last})
+            await found.stop(last)
+            other = min({1, 2, 3} - {last})
+            broker = await found.start(other)
+            await until(lambda: "orders" in broker.metadata.image.topics)
+            assert leader_of(broker) < 0
+            await broker.config_changes.replace(
+                topic_resource("orders"),
+                [("unclean.leader.election.enable", "true")],
+                validate_only=False,
+            )
+            await until(lambda: leader_of(broker) == other)
+
+    run(scene())

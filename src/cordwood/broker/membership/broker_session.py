@@ -23,6 +23,7 @@ class BrokerSession:
         self._store: Final = store
         self._on_event = on_event
         self._registration: BrokerRegistration | None = None
+        self._is_expired = False
         #: The epoch of the latest registration.
         self.broker_epoch = UNKNOWN_BROKER_EPOCH
 
@@ -31,9 +32,15 @@ class BrokerSession:
         self._registration = registration
         await self._register(registration)
 
+    def expire(self) -> None:
+        """Note that the session is over."""
+        self._is_expired = True
+
     async def begin_again(self) -> None:
-        """Begin the next session after the end of one, and register again."""
-        await self._store.start()
+        """Begin the next session if the last one is over, and register again."""
+        if self._is_expired:
+            self._is_expired = False
+            await self._store.start()
         if self._registration is not None:
             await self._register(self._registration)
 

@@ -43,11 +43,26 @@ def test_broker_registers_again_in_the_next_session() -> None:
         world.server.expire(member.client.session_id)
         while not isinstance(await member.store.events.next(), SessionExpired):
             pass
+        session.expire()
 
         await session.begin_again()
 
         (live,) = await member.store.brokers.live()
         assert live.epoch == session.broker_epoch > before
+
+    play(scene)
+
+
+def test_registration_that_has_failed_is_repeated_in_the_same_session() -> None:
+    async def scene(world: StoreWorld) -> None:
+        member = await world.member(1)
+        session = session_of(member, [])
+        await session.register(registration())
+        before, session_id = session.broker_epoch, member.client.session_id
+
+        await session.begin_again()
+
+        assert (session.broker_epoch, member.client.session_id) == (before, session_id)
 
     play(scene)
 
