@@ -1,17 +1,33 @@
-"""`cordwood cluster`: run one on this machine, and show the brokers and partitions of any."""
+"""`cordwood cluster`: run one on this machine; show and change leaders and replicas of any."""
 
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, connect_admin
+from cordwood.cli.cluster_options import (
+    AsJson,
+    BootstrapServer,
+    CommandConfig,
+    connect_admin,
+    ensure_topics,
+)
 from cordwood.cli.row_output import Row, print_rows
+from cordwood.cli.terminal import print_message, print_output
 
 if TYPE_CHECKING:
-    from cordwood.client.admin.admin_types import ClusterDescription, PartitionDescription
+    from cordwood.client.admin.admin_types import (
+        ClusterDescription,
+        PartitionDescription,
+        PartitionReassignment,
+    )
+    from cordwood.client.blocking import Admin
+    from cordwood.core.errors import KafkaError
+    from cordwood.core.types import TopicPartition
 
 app = typer.Typer(
-    help="Run a cluster on this machine; show brokers and partitions.", no_args_is_help=True
+    help="Run a cluster on this machine; show and change leaders and replicas.",
+    no_args_is_help=True,
 )
 
 Brokers = Annotated[int, typer.Option(min=1, max=100, help="Number of brokers.")]
@@ -25,6 +41,31 @@ ZooKeeper = Annotated[
 ]
 ZooKeeperPort = Annotated[
     int, typer.Option(min=0, max=65_535, help="Port of the ZooKeeper that is started; 0 is free.")
+]
+OnlyTopic = Annotated[str | None, typer.Option("--topic", help="Topic name.  [default: all]")]
+OnlyPartition = Annotated[
+    int | None, typer.Option("--partition", min=0, help="Partition number.  [default: all]")
+]
+Replicas = Annotated[
+    str | None,
+    typer.Option(metavar="ID,ID", help="Brokers that get the replicas; the first is preferred."),
+]
+Cancel = Annotated[bool, typer.Option("--cancel", help="Cancel the moves in progress.")]
+
+
+class Choice(Enum):
+    """Kafka's names of the elections."""
+
+    PREFERRED = "preferred"
+    UNCLEAN = "unclean"
+
+
+Election = Annotated[
+    Choice,
+    typer.Option(
+        "--election-type",
+        help="`preferred`: the first replica. `unclean`: any one, which may lose records.",
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -109,6 +150,109 @@ def status(
     if troubles:
         print_rows(troubles, as_json=as_json)
         raise typer.Exit(1)
+
+
+@app.command("elect-leaders")
+def elect_leaders(
+    *,
+    election: Election = Choice.PREFERRED,
+    topic: OnlyTopic = None,
+    partition: OnlyPartition = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+) -> None:
+    """Elect leaders: of one partition, of a topic, or of all partitions.
+
+    The exit code is 1 if an election has failed. Partitions whose leader is right are left out.
+    """
+    from cordwood.client.admin.leadership_administration import (  # noqa: PLC0415  # as above
+        ElectionType,
+    )
+
+    with connect_admin(bootstrap_server, command_config) as admin:
+        wanted = _wanted(admin, topic, partition=partition)
+        errors = admin.elect_leaders(wanted, election=ElectionType[election.name])
+    _print_outcomes(errors, done="a leader is elected")
+
+
+@app.command()
+def reassign(  # noqa: PLR0913  # tidy: allow[parameters] the options of a command
+    *,
+    topic: OnlyTopic = None,
+    partition: OnlyPartition = None,
+    replicas: Replicas = None,
+    is_cancelled: Cancel = False,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move partitions to other brokers, cancel moves, or print the moves in progress.
+
+    Without `--replicas` and `--cancel`, the moves in progress are printed.
+    Example: cordwood cluster reassign --topic orders --replicas 2,3,1
+    """
+    with connect_admin(bootstrap_server, command_config) as admin:
+        if replicas is None and not is_cancelled:
+            print_rows(_reassignment_rows(admin.list_reassignments()), as_json=as_json)
+            return
+        wanted = _wanted(admin, topic, partition=partition)
+        if wanted is None:
+            raise typer.BadParameter(
+                "give the topic, and perhaps the partition", param_hint="--topic"
+            )
+        target = None if is_cancelled else parse_replicas(replicas or "")
+        errors = admin.reassign(dict.fromkeys(wanted, target))
+    _print_outcomes(errors, done="the move is cancelled" if is_cancelled else "the move has begun")
+
+
+def parse_replicas(text: str) -> list[int]:
+    """Return broker ids, separated by commas; the first one is the preferred leader."""
+    ids = text.split(",")
+    if not all(each.strip().isdigit() for each in ids):
+        raise typer.BadParameter("broker ids, separated by commas", param_hint="--replicas")
+    return [int(each) for each in ids]
+
+
+def _wanted(
+    admin: "Admin", topic: str | None, *, partition: int | None
+) -> list[tuple[str, int]] | None:
+    """Return the partitions of the options; None for all of the cluster."""
+    if topic is None:
+        if partition is not None:
+            raise typer.BadParameter("give the topic of the partition", param_hint="--topic")
+        return None
+    ensure_topics(admin, [topic])
+    (description,) = admin.describe_topics([topic])
+    numbers = [each.partition for each in description.partitions]
+    return [(topic, each) for each in numbers if partition in (None, each)]
+
+
+def _print_outcomes(errors: "dict[TopicPartition, KafkaError | None]", *, done: str) -> None:
+    """Print what was done, and the errors; exit with 1 if there are any."""
+    from cordwood.core.errors import ElectionNotNeededError  # noqa: PLC0415  # as above
+
+    failed = False
+    for name, error in errors.items():
+        if error is None:
+            print_output(f"{name}: {done}")
+        elif not isinstance(error, ElectionNotNeededError):
+            failed = True
+            print_message(f"cordwood: {error}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _reassignment_rows(found: "dict[TopicPartition, PartitionReassignment]") -> list[Row]:
+    return [
+        {
+            "Topic": name.topic,
+            "Partition": name.partition,
+            "Replicas": _numbers(each.replicas),
+            "Adding": _numbers(each.adding),
+            "Removing": _numbers(each.removing),
+        }
+        for name, each in found.items()
+    ]
 
 
 def _status_row(cluster: "ClusterDescription", partitions: "list[PartitionDescription]") -> Row:

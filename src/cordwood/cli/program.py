@@ -28,7 +28,7 @@ FAMILIES: Final = {
     "topics": "Create, describe, alter and delete topics.",
     "configs": "Describe and alter settings of topics, groups, brokers and loggers.",
     "groups": "List and describe groups, reset their offsets, and delete them.",
-    "cluster": "Run a cluster on this machine; show brokers and partitions.",
+    "cluster": "Run a cluster on this machine; show and change leaders and replicas.",
     "transactions": "List, describe and abort transactions, and find those that hang.",
     "bench": "Measure the throughput and latency of a cluster.",
     "log": "Dump, verify, explain and repair the files of logs.",

@@ -1,9 +1,13 @@
-"""Calls of the blocking admin client about groups and transactions; `aio.Admin` explains each."""
+"""Calls of the blocking admin client about groups, leaders and transactions; `aio.Admin` explains
+each.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from cordwood.client.admin.admin_client import Admin as AsyncioAdmin
+from cordwood.client.admin.admin_types import PartitionReassignment
 from cordwood.client.admin.group_types import GroupDescription, GroupListing
+from cordwood.client.admin.leadership_administration import ElectionType
 from cordwood.client.admin.transaction_types import (
     ActiveProducer,
     TransactionDescription,
@@ -12,11 +16,12 @@ from cordwood.client.admin.transaction_types import (
 from cordwood.client.group_offset import GroupOffset
 from cordwood.client.loop_thread import LoopThread
 from cordwood.client.transaction_handle import TransactionHandle
+from cordwood.core.errors import KafkaError
 from cordwood.core.types import TopicPartition
 
 
 class BlockingAdministration:
-    """Calls about groups and transactions; `Admin` has them."""
+    """Calls about groups, leaders and transactions; `Admin` has them."""
 
     _admin: AsyncioAdmin
     _thread: LoopThread
@@ -127,3 +132,22 @@ class BlockingAdministration:
     def end_transaction(self, handle: TransactionHandle, *, commit: bool) -> TransactionHandle:
         """Commit or abort a transaction that a producer has detached; return the next handle."""
         return self._thread.run(self._admin.end_transaction(handle, commit=commit))
+
+    def elect_leaders(
+        self,
+        partitions: Iterable[tuple[str, int]] | None = None,
+        *,
+        election: ElectionType = ElectionType.PREFERRED,
+    ) -> dict[TopicPartition, KafkaError | None]:
+        """Elect leaders of partitions, of all if None is given; return the error of each."""
+        return self._thread.run(self._admin.elect_leaders(partitions, election=election))
+
+    def reassign(
+        self, replicas: Mapping[tuple[str, int], Sequence[int] | None]
+    ) -> dict[TopicPartition, KafkaError | None]:
+        """Begin to move partitions to these brokers, or cancel moves; return the error of each."""
+        return self._thread.run(self._admin.reassign(replicas))
+
+    def list_reassignments(self) -> dict[TopicPartition, PartitionReassignment]:
+        """Return the moves in progress."""
+        return self._thread.run(self._admin.list_reassignments())

@@ -30,3 +30,36 @@ def test_status_of_a_sound_cluster_is_one_row(command: Command, bootstrap: str) 
     titles, row = (line.split() for line in found.out.splitlines())
     assert titles[1:] == ["Controller", "Brokers", "Partitions", "Leaderless", "UnderReplicated"]
     assert row[1:] == ["1", "1", "3", "0", "0"]
+
+
+def test_election_of_a_right_leader_prints_nothing(command: Command, bootstrap: str) -> None:
+    with cordwood.Admin(bootstrap) as admin:
+        admin.create_topic("orders", partitions=2)
+
+    assert command("cluster", "elect-leaders") == (0, "", "")
+    assert command("cluster", "elect-leaders", "--topic", "orders", "--partition", "1").code == 0
+
+
+def test_moves_need_a_topic_and_broker_ids(command: Command, bootstrap: str) -> None:
+    with cordwood.Admin(bootstrap) as admin:
+        admin.create_topic("orders", partitions=1)
+
+    assert "give the topic" in command("cluster", "reassign", "--replicas", "1").err
+    assert "give the topic" in command("cluster", "elect-leaders", "--partition", "1").err
+    wrong = command("cluster", "reassign", "--topic", "orders", "--replicas", "one")
+    assert (wrong.code, "broker ids" in wrong.err) == (2, True)
+
+
+def test_move_to_the_present_broker_begins_and_none_is_in_progress(
+    command: Command, bootstrap: str
+) -> None:
+    with cordwood.Admin(bootstrap) as admin:
+        admin.create_topic("orders", partitions=1)
+
+    moved = command("cluster", "reassign", "--topic", "orders", "--replicas", "1")
+
+    assert (moved.code, moved.out) == (0, "orders-0: the move has begun\n")
+    assert command("cluster", "reassign").out == ""
+    cancelled = command("cluster", "reassign", "--topic", "orders", "--cancel")
+    assert cancelled.code == 1
+    assert "orders-0" in cancelled.err

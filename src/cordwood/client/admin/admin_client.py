@@ -31,6 +31,7 @@ from cordwood.client.admin.admin_types import (
     TopicDescription,
 )
 from cordwood.client.admin.group_administration import GroupAdministration
+from cordwood.client.admin.leadership_administration import LeadershipAdministration
 from cordwood.client.admin.transaction_administration import TransactionAdministration
 from cordwood.client.consumer.offset_fetcher import FoundOffset, list_offsets
 from cordwood.client.network.broker_connection import BrokerConnection
@@ -103,7 +104,7 @@ _LISTS_ALL_KINDS: Final = 1
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
-class Admin(GroupAdministration, TransactionAdministration):
+class Admin(GroupAdministration, LeadershipAdministration, TransactionAdministration):
     """Admin client of one cluster."""
 
     def __init__(

@@ -28,6 +28,15 @@ class PartitionDescription(JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionReassignment(JsonValue):
+    """A move in progress: the replicas of the partition, those that come and those that go."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicDescription(JsonValue):
     """A topic and its partitions."""
 

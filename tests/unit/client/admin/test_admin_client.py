@@ -1,5 +1,7 @@
 """The admin client against a fake broker; `tests/interop` runs it against real brokers."""
 
+from collections import Counter
+
 import pytest
 
 from cordwood.client.admin.admin_client import Admin
@@ -63,11 +65,13 @@ def deleted(code: int) -> DeleteTopicsResponse:
 
 def test_parts_of_the_client_share_no_names() -> None:
     """A name in two base classes would be that of the first one in both."""
-    first, second = ({*vars(each)} for each in Admin.__bases__)
+    names = Counter(
+        name for base in Admin.__bases__ for name in vars(base) if not name.startswith("__")
+    )
 
-    shared = {each for each in first & second if not each.startswith("__")}
+    shared = {name for name, count in names.items() if count > 1}
 
-    assert shared == {"_abc_impl", "_started"} & shared
+    assert shared <= {"_abc_impl", "_started"}
 
 
 def test_topics_are_listed_in_their_order() -> None:
