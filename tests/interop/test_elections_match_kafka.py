@@ -64,6 +64,10 @@ def test_elections_are_answered_as_by_kafka(
 
     theirs, ours = both.ask(controller.elect_leaders, request, version, answer=ElectLeadersResponse)
 
+    if topics is None:  # Kafka also lists the topics of the other tests that share the broker
+        theirs.replica_election_results = [
+            result for result in theirs.replica_election_results if result.topic == TOPIC
+        ]
     assert ours == theirs
 
 
