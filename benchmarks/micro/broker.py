@@ -84,6 +84,7 @@ class _Parts(NamedTuple):
     metadata: MetadataCache
     logs: LogManager
     turns: TurnQueue
+    controller: None = None
 
 
 class _Bench(NamedTuple):
