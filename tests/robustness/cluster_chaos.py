@@ -62,6 +62,14 @@ class ClusterProcesses:
     def bootstrap(self) -> str:
         return ",".join(each.address for each in self.brokers)
 
+    def wait_until_registered(self) -> None:
+        """Wait until the controller knows every broker, which can be after they serve."""
+        until_s, pause = perf_counter() + PATIENCE_S, Event()
+        with cordwood.Admin(self.bootstrap) as admin:
+            while len(admin.describe_cluster().brokers) < len(self.brokers):
+                assert perf_counter() < until_s, self.words()
+                pause.wait(0.05)
+
     def create_topic(self, name: str) -> None:
         with cordwood.Admin(self.bootstrap) as admin:
             admin.create_topic(name, partitions=PARTITIONS)
@@ -123,7 +131,9 @@ def cluster(folder: Path) -> Iterator[ClusterProcesses]:
             broker = stack.enter_context(ended_with(Serving(own, settings, program=CORDWOOD)))
             broker.start()
             brokers.append(broker)
-        yield ClusterProcesses(zookeeper, brokers)
+        processes = ClusterProcesses(zookeeper, brokers)
+        processes.wait_until_registered()
+        yield processes
 
 
 class ClusterChaos:
