@@ -171,7 +171,8 @@ def test_blocking_calls_in_a_callback_are_rejected_and_sends_work() -> None:
     """K-B2: neither the callback, nor other threads, nor `close` wait forever."""
     found: list[str] = []
 
-    with served(t=1) as fake, cordwood.Producer(fake.address, linger_ms=0) as producer:
+    # The record waits for the flush: the callback of a delivered one would run in this thread.
+    with served(t=1) as fake, cordwood.Producer(fake.address, linger_ms=60_000) as producer:
 
         def call(_: Delivery) -> None:
             for each in (producer.flush, producer.close, lambda: producer.send("u", b"v")):
