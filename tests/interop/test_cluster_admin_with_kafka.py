@@ -30,7 +30,7 @@ from cordwood.cluster.zookeeper.store.watched_subjects import Subject
 from cordwood.cluster.zookeeper.store.zookeeper_store import ZooKeeperStore
 from cordwood.cluster.zookeeper.znodes.event_znodes import ConfigEntities, ConfigEntity
 from cordwood.core.address import Address
-from cordwood.core.errors import TopicAlreadyExistsError
+from cordwood.core.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 from cordwood.core.ports import Worker
 from cordwood.core.system import SystemClock, SystemRandom, ThreadWorker
 from cordwood.core.uuids import format_uuid
@@ -122,7 +122,10 @@ def leaders(broker: Broker, topic: str) -> dict[int, int]:
     with cordwood.Admin(broker.bootstrap) as admin:
         if topic not in admin.list_topics():
             return {}
-        (described,) = admin.describe_topics([topic])
+        try:
+            (described,) = admin.describe_topics([topic])
+        except UnknownTopicOrPartitionError:  # it is deleted meanwhile
+            return {}
         return {each.partition: each.leader for each in described.partitions}
 
 
