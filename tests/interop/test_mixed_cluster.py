@@ -80,6 +80,12 @@ class MixedCluster(NamedTuple):
             return admin.describe_cluster().controller_id
 
 
+def brokers(bootstrap: str) -> set[int]:
+    """Return the brokers that a broker knows, which can serve before the controller knows it."""
+    with cordwood.Admin(bootstrap) as admin:
+        return {each.node_id for each in admin.describe_cluster().brokers}
+
+
 def values_of(bootstrap: str, partition: int) -> list[bytes | None]:
     with cordwood.Consumer(bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(TOPIC, partition)])
@@ -110,6 +116,8 @@ def mixed(
     }
     with running(kafka), ended_with(Serving(own, settings, program=CORDWOOD)) as ours:
         ours.start()
+        for bootstrap in (kafka.bootstrap, ours.address):
+            wait_for_result(partial(brokers, bootstrap), {KAFKA, OURS})
         yield MixedCluster(kafka, ours)
 
 
