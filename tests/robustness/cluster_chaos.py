@@ -13,7 +13,7 @@ import os
 import random
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
@@ -64,11 +64,8 @@ class ClusterProcesses:
 
     def wait_until_registered(self) -> None:
         """Wait until the controller knows every broker, which can be after they serve."""
-        until_s, pause = perf_counter() + PATIENCE_S, Event()
         with cordwood.Admin(self.bootstrap) as admin:
-            while len(admin.describe_cluster().brokers) < len(self.brokers):
-                assert perf_counter() < until_s, self.words()
-                pause.wait(0.05)
+            self.wait_until(lambda: len(admin.describe_cluster().brokers) == len(self.brokers))
 
     def create_topic(self, name: str) -> None:
         with cordwood.Admin(self.bootstrap) as admin:
@@ -76,8 +73,12 @@ class ClusterProcesses:
 
     def wait_until_in_sync(self, topic: str) -> None:
         """Wait until every partition has a leader, and all replicas are in sync."""
+        self.wait_until(lambda: not self.not_in_sync(topic))
+
+    def wait_until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so; the error has the last lines that the brokers logged."""
         until_s, pause = perf_counter() + PATIENCE_S, Event()
-        while self.not_in_sync(topic):
+        while not is_so():
             assert perf_counter() < until_s, self.words()
             pause.wait(0.05)
 
@@ -176,11 +177,11 @@ class ClusterChaos:
     def _kill(self, broker: Serving, ledgers: Ledgers) -> None:
         number = self._processes.brokers.index(broker) + 1
         led = [each for each, leader in self._leaders().items() if leader == number]
-        began_s, pause = perf_counter(), Event()
+        began_s = perf_counter()
         broker.kill()
-        while any(self._leaders().get(each, number) == number for each in led):
-            assert perf_counter() - began_s < PATIENCE_S, self._processes.words()
-            pause.wait(0.05)
+        self._processes.wait_until(
+            lambda: all(self._leaders().get(each, number) != number for each in led)
+        )
         if led:
             self.elections_s.append(perf_counter() - began_s)
         self._progress(ledgers)
