@@ -100,6 +100,7 @@ class RunningBroker:
                 ClientRuntime(cluster.time, cluster.time, SeededRandom(node)),
                 FetchCounts(),
                 cluster.events.append,
+                self.harness.broker.throttles.follower,
             ),
         )
 

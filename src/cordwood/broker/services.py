@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.config.replication_throttles import ReplicationThrottles
 from cordwood.broker.coordinators.coordinators import Coordinators
 from cordwood.broker.loop_turns import TurnQueue
 from cordwood.broker.membership.replica_requests import ReplicaRequests
@@ -101,6 +102,7 @@ class BrokerServices:
     turns: TurnQueue
     features: BrokerFeatures
     configs: BrokerConfigs
+    throttles: ReplicationThrottles
     config_changes: ConfigAdministration
     metadata: MetadataCache
     topics: TopicAdministration

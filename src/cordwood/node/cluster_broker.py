@@ -293,6 +293,7 @@ class ClusterBroker:
             self._connections.runtime,
             FetchCounts(),
             self._on_event,
+            self._foundation.throttles.follower,
         )
         return ReplicaFetcherManager(
             FetchingBroker(self._configs.node_id, self._broker_epoch),

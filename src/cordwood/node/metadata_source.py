@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Protocol
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.reconfiguration_checks import CHECKS
+from cordwood.broker.config.replication_throttles import ReplicationThrottles
 from cordwood.broker.membership.replica_requests import ReplicaRequests
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.metadata_image import BrokerImage
@@ -46,6 +47,7 @@ class NodeFoundation(NamedTuple):
     metrics: Metrics
     cluster_id: str
     opened: AsyncExitStack
+    throttles: ReplicationThrottles
 
 
 class MetadataServices(NamedTuple):

@@ -29,6 +29,7 @@ from cordwood.broker.config.log_manager_settings import (
     maintenance_settings,
     manager_settings,
 )
+from cordwood.broker.config.replication_throttles import ReplicationThrottles
 from cordwood.broker.config.stored_configs import (
     naming_altered_settings,
 )
@@ -167,6 +168,7 @@ class Node:
     ) -> BrokerServices:
         """Load the metadata and the logs, and compose the services of the handlers."""
         runtime, random = self._runtime, self._runtime.ports.random
+        throttles = ReplicationThrottles(configs, runtime.network_clock)
         foundation = NodeFoundation(
             configs,
             self._partition_resources(configs, manager, flusher),
@@ -174,6 +176,7 @@ class Node:
             self.metrics,
             _identity(manager.directories)[0],
             self._opened,
+            throttles,
         )
         found = await self._source.open(foundation)
         slots = configs.integer("max.incremental.fetch.session.cache.slots")
@@ -196,6 +199,7 @@ class Node:
             turns=turns,
             features=FEATURES,
             configs=configs,
+            throttles=throttles,
             config_changes=found.config_changes,
             metadata=found.metadata,
             topics=found.topics,

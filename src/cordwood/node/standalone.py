@@ -49,7 +49,7 @@ class StandaloneMetadata:
 
     async def open(self, foundation: NodeFoundation) -> MetadataServices:
         """Read the metadata of the directories, load the logs, and serve the topics."""
-        configs, resources, runtime, metrics, cluster_id, opened = foundation
+        configs, resources, runtime, metrics, cluster_id, opened, _ = foundation
         manager, random = resources.manager, runtime.ports.random
         on_event = manager.options.on_event
         store, adopted = open_metadata(

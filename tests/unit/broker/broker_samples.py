@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import NamedTuple, TypeVar
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.config.replication_throttles import ReplicationThrottles
 from cordwood.broker.coordinators.coordinators import CoordinatorParts, Coordinators
 from cordwood.broker.hosting.topic_hosting import TopicHosting
 from cordwood.broker.loop_turns import LoopTurns, TurnQueue
@@ -145,6 +146,7 @@ class BrokerHarness:
             turns=turns,
             features=BrokerFeatures(),
             configs=configs,
+            throttles=ReplicationThrottles(configs, self.time),
             config_changes=ConfigChanges(writer, configs, metadata),
             metadata=metadata,
             topics=self.topics,

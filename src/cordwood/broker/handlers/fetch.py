@@ -154,6 +154,7 @@ def _params(
         needs_leader=is_replica or version < _FIRST_WITH_RACK,
         selection=None if is_replica else _selection(broker, request.rack_id, context=context),
         readers=session.readers if session is not None and has_readers else None,
+        quota=broker.throttles.leader if is_replica else None,
     )
 
 

@@ -25,6 +25,7 @@ class Fetchers(Protocol):
         *,
         leader: LeaderEndpoint,
         leader_epoch: int,
+        is_in_sync: bool = False,
     ) -> None:
         """Copy a partition from its leader."""
 
@@ -39,6 +40,7 @@ class _WaitingReplica(NamedTuple):
     topic_id: Uuid
     leader: int
     leader_epoch: int
+    is_in_sync: bool
 
 
 class FollowedReplicas:
@@ -53,14 +55,26 @@ class FollowedReplicas:
         metadata.on_publish(self._use)
 
     def follow(
-        self, partition: TopicPartition, topic_id: Uuid, *, leader: int, leader_epoch: int
+        self,
+        partition: TopicPartition,
+        topic_id: Uuid,
+        *,
+        leader: int,
+        leader_epoch: int,
+        is_in_sync: bool = False,
     ) -> None:
         """Copy a partition from its leader, as soon as the image has that broker."""
         endpoint = self._endpoint(leader)
         if endpoint is None:
-            self._waiting[partition] = _WaitingReplica(topic_id, leader, leader_epoch)
+            self._waiting[partition] = _WaitingReplica(topic_id, leader, leader_epoch, is_in_sync)
         else:
-            self._fetchers.follow(partition, topic_id, leader=endpoint, leader_epoch=leader_epoch)
+            self._fetchers.follow(
+                partition,
+                topic_id,
+                leader=endpoint,
+                leader_epoch=leader_epoch,
+                is_in_sync=is_in_sync,
+            )
 
     def stop_following(self, partitions: Iterable[TopicPartition]) -> None:
         """Copy these partitions no longer."""
@@ -79,8 +93,14 @@ class FollowedReplicas:
             if endpoint is not None:
                 self._fetchers.use_address(endpoint)
         waiting, self._waiting = self._waiting, {}
-        for partition, (topic_id, leader, leader_epoch) in waiting.items():
-            self.follow(partition, topic_id, leader=leader, leader_epoch=leader_epoch)
+        for partition, (topic_id, leader, leader_epoch, is_in_sync) in waiting.items():
+            self.follow(
+                partition,
+                topic_id,
+                leader=leader,
+                leader_epoch=leader_epoch,
+                is_in_sync=is_in_sync,
+            )
 
     def _endpoint(self, broker_id: int) -> LeaderEndpoint | None:
         broker = self._metadata.image.brokers.get(broker_id)

@@ -61,7 +61,13 @@ class Followers(Protocol):
     """The replicas that follow other brokers (Kafka: `ReplicaFetcherManager`)."""
 
     def follow(
-        self, partition: TopicPartition, topic_id: Uuid, *, leader: int, leader_epoch: int
+        self,
+        partition: TopicPartition,
+        topic_id: Uuid,
+        *,
+        leader: int,
+        leader_epoch: int,
+        is_in_sync: bool,
     ) -> None:
         """Copy a partition from its leader, in this leader epoch."""
 
@@ -183,9 +189,14 @@ class ReplicaRoles:
             self._hosting.partitions.apply(change)
         except KafkaError as error:
             return error.with_traceback(None)
-        if state.leader not in (NO_LEADER, self._hosting.partitions.node_id):
+        node_id = self._hosting.partitions.node_id
+        if state.leader not in (NO_LEADER, node_id):
             self._followers.follow(
-                name, topic_id, leader=state.leader, leader_epoch=state.leader_epoch
+                name,
+                topic_id,
+                leader=state.leader,
+                leader_epoch=state.leader_epoch,
+                is_in_sync=node_id in state.isr,
             )
         return None
 

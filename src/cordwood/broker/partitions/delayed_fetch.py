@@ -17,7 +17,8 @@ waits for a place in each log: with one partition that of `min_bytes`, with seve
 byte, whose bytes are added up. Neither reads. At the end the partitions with more to read are read
 again, and before it those that have changed in another way.
 
-An unknown partition does not end the wait, or its client would retry in a tight loop.
+An unknown partition does not end the wait, or its client would retry in a tight loop. Nor does a
+throttled one, whose follower gets no records until the rate of its leader has fallen.
 
 The fetch of a session reads no partition whose reader is idle. Its result stays UNREAD unless it
 moves, and the fetch leaves a reader in the result of each partition that was read to its end.
@@ -38,6 +39,7 @@ from cordwood.broker.partitions.replica_selector import ReplicaSelection
 from cordwood.broker.partitions.session_readers import SessionReader, SessionReaders
 from cordwood.cluster.partition.leader import Leader
 from cordwood.cluster.partition.replica_state import NO_BROKER_EPOCH
+from cordwood.cluster.partition.replication_quota_manager import ReplicationQuotaManager
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Clock, Scheduler
@@ -66,13 +68,16 @@ class FetchParams(NamedTuple):
     selection: ReplicaSelection | None = None
     #: The readers of its session, for which the results get readers.
     readers: SessionReaders | None = None
+    #: The throttle of followers, None for a consumer.
+    quota: ReplicationQuotaManager | None = None
 
 
 class PartitionFetchResult(NamedTuple):
     """The outcome for one partition: an error, a read, or the point where the logs diverged.
 
     `reader` waits at the end of the read, for the next fetches of the session. With a preferred
-    read replica there are no records: the consumer is to read from there.
+    read replica there are no records: the consumer is to read from there. A throttled result has
+    none either, and another read may have some once the rate has fallen.
     """
 
     read: LogRead | None = None
@@ -80,6 +85,7 @@ class PartitionFetchResult(NamedTuple):
     divergence: EpochEnd | None = None
     reader: IdleReader | None = None
     preferred_read_replica: int = NO_REPLICA
+    is_throttled: bool = False
 
     @property
     def length(self) -> int:
@@ -273,14 +279,17 @@ class _DelayedFetch:
         return self._is_urgent or self.bytes >= self._params.min_bytes
 
     async def record_metrics(self) -> None:
-        """Add the bytes of the response to the metrics of its topics."""
+        """Add the bytes of the response to the metrics of topics, and to the throttle's rate."""
         if not self.bytes:
             return
+        quota = self._params.quota
         for wanted, result in zip(self._partitions, self.results, strict=True):
             if self._turns.is_over:
                 await self._turns.pause()
             if result.length and isinstance(wanted.source, Partition):
                 wanted.source.metrics.record_fetch(result.length)
+                if quota is not None and quota.is_listed(wanted.source.name):
+                    quota.record(result.length)
 
     async def wait(self, *, clock: Clock, scheduler: Scheduler, stopping: StopSignal) -> None:
         """Wait until the fetch is complete or its time is over; read what there is by then."""
@@ -330,7 +339,9 @@ class _DelayedFetch:
             self._wait_for(index)
 
     def _has_moved(self, index: int) -> bool:
-        """Return whether another read of a partition would have another result."""
+        """Return whether another read of a partition would, or may, have another result."""
+        if self.results[index].is_throttled:
+            return True
         source, start = self._partitions[index].source, self._starts.get(index)
         if not isinstance(source, Partition) or start is None:
             return False
@@ -382,6 +393,8 @@ class _DelayedFetch:
         result = self.results[index]
         if result is UNREAD:
             return self._partitions[index].max_bytes
+        if result.is_throttled:
+            return 0
         if result.read is None or result.read.is_first_incomplete:
             return 0
         return max(0, self._partitions[index].max_bytes - result.length)
@@ -442,6 +455,10 @@ def _read(
         )
         read = _read_log(source, wanted, params, used_bytes=used_bytes)
         record_end(wanted.offset)
+        if _is_throttled(source, params):
+            if read.slice is not None:
+                read.slice.release()
+            return PartitionFetchResult(source.empty_read(), is_throttled=True)
         return PartitionFetchResult(read)
     except KafkaError as error:
         # Its frames refer to the results, and with them to the error.
@@ -463,6 +480,14 @@ def _read_log(
         read.slice.release()
         return read._replace(slice=None)
     return read
+
+
+def _is_throttled(source: Partition, params: FetchParams) -> bool:
+    """Return whether a follower gets no records now (Kafka: `shouldLeaderThrottle`)."""
+    role, quota = source.role, params.quota
+    if quota is None or not isinstance(role, Leader):
+        return False
+    return quota.is_throttled(source.name, is_in_sync=params.replica_id in role.isr)
 
 
 def _preferred(selection: ReplicaSelection | None, source: Partition, offset: int) -> int | None:

@@ -23,6 +23,7 @@ from cordwood.broker.settings.log_maintenance import LOG_MAINTENANCE
 from cordwood.broker.settings.operation import OPERATION
 from cordwood.broker.settings.quotas import QUOTAS
 from cordwood.broker.settings.replication import REPLICATION
+from cordwood.broker.settings.replication_quotas import REPLICATION_QUOTAS
 from cordwood.broker.settings.sockets import SOCKETS
 from cordwood.broker.settings.tls import TLS
 from cordwood.broker.settings.topic_defaults import TOPIC_DEFAULTS
@@ -41,6 +42,7 @@ TABLES: Final = MappingProxyType(
         "Compaction": CLEANER,
         "The cluster": CLUSTER,
         "Replication": REPLICATION,
+        "Replication throttles": REPLICATION_QUOTAS,
         "Consumer groups": GROUPS,
         "Transactions": TRANSACTIONS,
         "Quotas": QUOTAS,

@@ -1,8 +1,8 @@
-"""Settings of quota windows and replication throttles (Kafka: `QuotaConfig`)."""
+"""Settings of the quotas of clients and connections (Kafka: `QuotaConfig`)."""
 
 from typing import Final
 
-from cordwood.core.binary import INT32_MAX, INT64_MAX
+from cordwood.core.binary import INT32_MAX
 from cordwood.core.settings import Setting, SettingScope, SettingTable, SettingType
 
 QUOTAS: Final = SettingTable(
@@ -22,20 +22,6 @@ QUOTAS: Final = SettingTable(
             at_least=1,
         ),
         Setting(
-            name="replication.quota.window.num",
-            type=SettingType.INT,
-            default=11,
-            doc="The number of windows over which the replication rate is measured.",
-            at_least=1,
-        ),
-        Setting(
-            name="replication.quota.window.size.seconds",
-            type=SettingType.INT,
-            default=1,
-            doc="The length of such a window.",
-            at_least=1,
-        ),
-        Setting(
             name="controller.quota.window.num",
             type=SettingType.INT,
             default=11,
@@ -48,59 +34,6 @@ QUOTAS: Final = SettingTable(
             default=1,
             doc="The length of such a window.",
             at_least=1,
-        ),
-        Setting(
-            name="alter.log.dirs.replication.quota.window.num",
-            type=SettingType.INT,
-            default=11,
-            doc=(
-                "The number of windows over which the rate of moves between directories is "
-                "measured."
-            ),
-            at_least=1,
-        ),
-        Setting(
-            name="alter.log.dirs.replication.quota.window.size.seconds",
-            type=SettingType.INT,
-            default=1,
-            doc="The length of such a window.",
-            at_least=1,
-        ),
-        Setting(
-            name="leader.replication.throttled.rate",
-            type=SettingType.LONG,
-            default=INT64_MAX,
-            doc="The bytes per second that leaders send to throttled followers.",
-            scope=SettingScope.CLUSTER,
-            at_least=0,
-            is_internal=True,
-        ),
-        Setting(
-            name="follower.replication.throttled.rate",
-            type=SettingType.LONG,
-            default=INT64_MAX,
-            doc="The bytes per second that throttled followers receive.",
-            scope=SettingScope.CLUSTER,
-            at_least=0,
-            is_internal=True,
-        ),
-        Setting(
-            name="replica.alter.log.dirs.io.max.bytes.per.second",
-            type=SettingType.LONG,
-            default=INT64_MAX,
-            doc="The bytes per second that logs move between directories.",
-            scope=SettingScope.CLUSTER,
-            at_least=0,
-            is_internal=True,
-        ),
-        Setting(
-            name="num.replica.alter.log.dirs.threads",
-            type=SettingType.INT,
-            default=None,
-            doc=(
-                "The number of logs that move between directories at a time; the number of "
-                "directories if not set."
-            ),
         ),
         Setting(
             name="max.connection.creation.rate",

@@ -70,6 +70,7 @@ class ReplicaFetcherManager:
         *,
         leader: LeaderEndpoint,
         leader_epoch: int,
+        is_in_sync: bool = False,
     ) -> None:
         """Copy a partition from its leader; the same epoch again restarts a failed partition.
 
@@ -88,7 +89,7 @@ class ReplicaFetcherManager:
             present.remove((partition,))
             del self._followed[partition]
         try:
-            task.add(partition, topic_id, leader_epoch=leader_epoch)
+            task.add(partition, topic_id, leader_epoch=leader_epoch, is_in_sync=is_in_sync)
         except KafkaError as error:
             self.stop_following((partition,))
             self._parts.on_event(f"{partition} is not copied: {error}")

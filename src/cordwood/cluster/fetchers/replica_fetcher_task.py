@@ -29,6 +29,7 @@ from cordwood.cluster.partition.replica_fetcher import (
     ReplicaFetcher,
     SentPartitions,
 )
+from cordwood.cluster.partition.replication_quota_manager import ReplicationQuotaManager
 from cordwood.cluster.partition.truncation import FollowerLog, TruncateTo
 from cordwood.core.errors import KafkaError, UnknownServerError
 from cordwood.core.ports import Pending
@@ -45,13 +46,14 @@ _UNKNOWN: Final = -1
 class FetcherParts(NamedTuple):
     """Ports and counts that all fetchers of a broker share.
 
-    `on_event` receives messages for the operator.
+    `on_event` receives messages for the operator. `quota` limits the records of throttled replicas.
     """
 
     replicas: LocalReplicas
     runtime: ClientRuntime
     counts: FetchCounts
     on_event: Callable[[str], object]
+    quota: ReplicationQuotaManager
 
 
 class ReplicaFetcherTask:
@@ -70,7 +72,7 @@ class ReplicaFetcherTask:
         self._leader = leader
         self._parts = parts
         self._on_end = on_end
-        self._fetcher = ReplicaFetcher(backoff_ms=backoff_ms)
+        self._fetcher = ReplicaFetcher(backoff_ms=backoff_ms, is_throttled=parts.quota.is_throttled)
         self._wakeup = asyncio.Event()
         #: The actions that wait for the disk.
         self._under_way = 0
@@ -86,10 +88,21 @@ class ReplicaFetcherTask:
         """The states of the partitions."""
         return self._fetcher.states
 
-    def add(self, partition: TopicPartition, topic_id: Uuid, *, leader_epoch: int) -> None:
+    def add(
+        self,
+        partition: TopicPartition,
+        topic_id: Uuid,
+        *,
+        leader_epoch: int,
+        is_in_sync: bool = False,
+    ) -> None:
         """Follow in a leader epoch; KafkaError if there is no usable log."""
         log = self._parts.replicas.follower_log(partition)
-        self._perform(self._fetcher.add(partition, topic_id, leader_epoch=leader_epoch, log=log))
+        self._perform(
+            self._fetcher.add(
+                partition, topic_id, leader_epoch=leader_epoch, log=log, is_in_sync=is_in_sync
+            )
+        )
         self._wakeup.set()
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
@@ -218,6 +231,8 @@ class ReplicaFetcherTask:
         assert data is not None, "the records of a fetch are in its response"
         records = _records_of(data)
         self._parts.counts.bytes += len(records)
+        if self._parts.quota.is_listed(partition):
+            self._parts.quota.record(len(records))
         bounds = LeaderBounds(step.leader_high_watermark, data.log_start_offset)
         return replicas.append(partition, records, leader_epoch=epoch, bounds=bounds)
 

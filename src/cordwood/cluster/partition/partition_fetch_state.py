@@ -41,7 +41,8 @@ class FetchPhase(Enum):
 class PartitionFetchState:
     """A partition of one leader epoch; `last_epoch` is the epoch of the record before the offset.
 
-    `lag` is the distance to the leader's high watermark, None before the first response.
+    `lag` is the distance to the leader's high watermark, None before the first response; that of a
+    replica in sync is 0 until then.
     """
 
     version: int

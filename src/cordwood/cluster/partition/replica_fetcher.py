@@ -28,7 +28,7 @@ turn when responses are full.
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from cordwood.cluster.partition.partition_fetch_state import FetchPhase, PartitionFetchState
 from cordwood.cluster.partition.truncation import (
@@ -119,6 +119,17 @@ class LogAction(NamedTuple):
     step: Truncation | ApplyFetched
 
 
+class IsThrottled(Protocol):
+    """Whether the records of a replica must wait (Kafka: `shouldFollowerThrottle`)."""
+
+    def __call__(self, partition: TopicPartition, /, *, is_in_sync: bool) -> bool:
+        """Return whether a partition is left out of the next fetch."""
+
+
+def _unthrottled(_: TopicPartition, *, is_in_sync: bool) -> bool:  # noqa: ARG001 - as the port has it
+    return False
+
+
 Step: TypeAlias = Truncation | FetchFrom | AskEpoch
 _REQUESTS: Final = (
     FetchPhase.ASKING_EPOCH,
@@ -131,8 +142,15 @@ _REQUESTS: Final = (
 class ReplicaFetcher:
     """The partitions that one broker copies from another one."""
 
-    def __init__(self, *, backoff_ms: float, detects_on_fetch: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        backoff_ms: float,
+        detects_on_fetch: bool = True,
+        is_throttled: IsThrottled = _unthrottled,
+    ) -> None:
         self._backoff_ms = backoff_ms
+        self._is_throttled = is_throttled
         self._detects_on_fetch = detects_on_fetch
         self._states = dict[TopicPartition, PartitionFetchState]()
         self._paused = set[TopicPartition]()
@@ -148,10 +166,17 @@ class ReplicaFetcher:
     # -- partitions
 
     def add(
-        self, partition: TopicPartition, topic_id: Uuid, *, leader_epoch: int, log: FollowerLog
+        self,
+        partition: TopicPartition,
+        topic_id: Uuid,
+        *,
+        leader_epoch: int,
+        log: FollowerLog,
+        is_in_sync: bool = False,
     ) -> LogAction | None:
         """Follow in a leader epoch; the same epoch again only restarts a failed partition.
 
+        An in-sync replica counts as one without a lag, so that a throttle does not delay it.
         An older epoch has no effect. While an action is under way, the epoch begins after it.
         """
         known = self._states.get(partition)
@@ -166,6 +191,7 @@ class ReplicaFetcher:
             leader_epoch=LeaderEpoch(leader_epoch),
             phase=FetchPhase.FETCHING,
             fetch_offset=log.log_end,
+            lag=0 if is_in_sync else None,
         )
         if partition in self._applying:
             self._set(partition, replace(state, phase=FetchPhase.APPLYING))
@@ -204,18 +230,30 @@ class ReplicaFetcher:
             ready = {
                 name: state
                 for name, state in self._states.items()
-                if name not in self._paused and state.is_ready(phase, now_ms=now_ms)
+                if name not in self._paused
+                and state.is_ready(phase, now_ms=now_ms)
+                and not (phase is FetchPhase.FETCHING and self._must_wait(name, state))
             }
             if ready:
                 return SentPartitions(phase, ready)
         return None
 
     def wakes_at_ms(self, *, now_ms: float) -> float | None:
-        """Return the end of the first delay, None if no partition is delayed."""
-        ends = (
-            each.delayed_until_ms for name, each in self._states.items() if name not in self._paused
-        )
+        """Return the end of the first delay, None if no partition is delayed.
+
+        The rate of throttled partitions is looked at again after the backoff.
+        """
+        waiting = [each for each in self._states.items() if each[0] not in self._paused]
+        ends = [state.delayed_until_ms for _, state in waiting]
+        if any(
+            state.is_ready(FetchPhase.FETCHING, now_ms=now_ms) and self._must_wait(name, state)
+            for name, state in waiting
+        ):
+            ends.append(now_ms + self._backoff_ms)
         return min((end for end in ends if end > now_ms), default=None)
+
+    def _must_wait(self, partition: TopicPartition, state: PartitionFetchState) -> bool:
+        return self._is_throttled(partition, is_in_sync=state.is_in_sync)
 
     def on_disconnect(self, sent: SentPartitions, *, now_ms: float) -> None:
         """Delay the partitions of a request without a response."""

@@ -18,6 +18,7 @@ SECOND = LeaderEndpoint(2, Address("h", 9092))
 class Fetchers:
     def __init__(self) -> None:
         self.calls = list[tuple[object, ...]]()
+        self.in_sync = list[bool]()
 
     def follow(
         self,
@@ -26,8 +27,10 @@ class Fetchers:
         *,
         leader: LeaderEndpoint,
         leader_epoch: int,
+        is_in_sync: bool = False,
     ) -> None:
         assert topic_id == ORDERS_ID
+        self.in_sync.append(is_in_sync)
         self.calls.append(("follow", partition.partition, leader, leader_epoch))
 
     def stop_following(self, partitions: Iterable[TopicPartition]) -> None:
@@ -59,7 +62,7 @@ def test_known_leader_is_followed_at_its_address() -> None:
 
 def test_unknown_leader_is_followed_as_soon_as_it_is_known() -> None:
     metadata, fetchers, followers = scene(1)
-    followers.follow(partition(0), ORDERS_ID, leader=2, leader_epoch=5)
+    followers.follow(partition(0), ORDERS_ID, leader=2, leader_epoch=5, is_in_sync=True)
     followers.follow(partition(1), ORDERS_ID, leader=2, leader_epoch=6)
     followers.stop_following([partition(1)])
     assert fetchers.calls == [("stop", 1)]
@@ -67,6 +70,7 @@ def test_unknown_leader_is_followed_as_soon_as_it_is_known() -> None:
     publish(metadata, 1, 2)
 
     assert fetchers.calls[-1] == ("follow", 0, SECOND, 5)
+    assert fetchers.in_sync == [True]
     assert len([each for each in fetchers.calls if each[0] == "follow"]) == 1
 
 

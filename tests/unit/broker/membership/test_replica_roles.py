@@ -36,11 +36,19 @@ from tests.unit.storage.manager_samples import ORDERS_ID, OTHER_ID, partition
 class Followers:
     def __init__(self) -> None:
         self.calls = list[tuple[object, ...]]()
+        self.in_sync = list[bool]()
 
     def follow(
-        self, partition: TopicPartition, topic_id: Uuid, *, leader: int, leader_epoch: int
+        self,
+        partition: TopicPartition,
+        topic_id: Uuid,
+        *,
+        leader: int,
+        leader_epoch: int,
+        is_in_sync: bool,
     ) -> None:
         assert topic_id == ORDERS_ID
+        self.in_sync.append(is_in_sync)
         self.calls.append(("follow", partition.partition, leader, leader_epoch))
 
     def stop_following(self, partitions: Iterable[TopicPartition]) -> None:
@@ -145,6 +153,7 @@ def test_new_replicas_get_logs_and_take_their_roles() -> None:
     assert member.harness.manager.topic_id(partition(1)) == ORDERS_ID
     assert ("follow", 1, 2, 0) in member.followers.calls
     assert [each for each in member.followers.calls if each[0] == "follow"] == [("follow", 1, 2, 0)]
+    assert member.followers.in_sync == [True]
     assert member.loaded == ["orders"]
 
 

@@ -1,11 +1,8 @@
 """Tests of the settings of quotas."""
 
-import pytest
-
 from cordwood.broker.settings.quotas import QUOTAS
-from cordwood.core.binary import INT64_MAX
+from cordwood.core.binary import INT32_MAX
 
 
-@pytest.mark.parametrize("side", ("leader", "follower"))
-def test_replication_is_not_throttled_by_default(side: str) -> None:
-    assert QUOTAS[f"{side}.replication.throttled.rate"].default == INT64_MAX
+def test_connections_are_not_limited_by_default() -> None:
+    assert QUOTAS["max.connection.creation.rate"].default == INT32_MAX

@@ -14,6 +14,7 @@ from cordwood.cluster.fetchers.local_replicas import LeaderBounds
 from cordwood.cluster.fetchers.remote_leader import FetchingBroker
 from cordwood.cluster.fetchers.replica_fetcher_manager import LeaderEndpoint, ReplicaFetcherManager
 from cordwood.cluster.fetchers.replica_fetcher_task import FetcherParts
+from cordwood.cluster.partition.replication_quota_manager import ReplicationQuotaManager
 from cordwood.cluster.partition.truncation import FollowerLog, bounds_after_fetch
 from cordwood.core.address import Address
 from cordwood.core.errors import KafkaError, KafkaStorageError, NetworkError
@@ -240,6 +241,7 @@ class FetcherWorld:
         self.channels = ScriptedChannels(version)
         self.events: list[str] = []
         self.broker_epoch = 70
+        self.quota = ReplicationQuotaManager(self.time.monotonic_ms, windows=10, window_ms=1_000)
         self.manager = ReplicaFetcherManager(
             FetchingBroker(1, lambda: self.broker_epoch),
             self.channels,
@@ -249,6 +251,7 @@ class FetcherWorld:
                 ClientRuntime(self.time, self.time, SeededRandom(1)),
                 FetchCounts(),
                 self.events.append,
+                self.quota,
             ),
         )
 

@@ -17,6 +17,8 @@ from cordwood.protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from tests.unit.cluster.fetchers.fetcher_world import (
+    LEADER,
+    ORDERS_ID,
     SETTINGS,
     A,
     B,
@@ -228,5 +230,64 @@ def test_long_response_is_applied_in_several_turns_of_the_loop() -> None:
         await world.answer(response(data(A, 1), data(B, 1)))
 
         assert ends == [(1, 0), (1, 1)]
+
+    run(scene)
+
+
+def test_listed_partition_counts_and_waits_above_the_limit() -> None:
+    async def scene(world: FetcherWorld) -> None:
+        world.quota.limit = 4
+        world.quota.throttle("orders", [0])
+        await world.follow(A)
+        await world.answer(response(data(A, 9, high_watermark=20)))
+        assert world.channel.fetched == [[(0, 0)]]
+
+        await world.pass_time(1_000)
+        assert world.quota.rate == 9
+        assert world.channel.fetched == [[(0, 0)]]
+
+        await world.pass_time(1_000)
+        await world.pass_time(1_000)
+        assert world.channel.fetched == [[(0, 0)], [(0, 9)]]
+
+    run(scene)
+
+
+def test_bytes_of_other_partitions_do_not_count() -> None:
+    async def scene(world: FetcherWorld) -> None:
+        world.quota.throttle("orders", [0])
+        await world.follow(B)
+        await world.answer(response(data(B, 9)))
+
+        assert world.quota.rate == 0
+
+    run(scene)
+
+
+def test_replica_in_sync_is_fetched_above_the_limit() -> None:
+    async def scene(world: FetcherWorld) -> None:
+        world.quota.limit = 4
+        world.quota.throttle("orders", None)
+        await world.follow(A)
+        await world.answer(response(data(A, 9, high_watermark=9)))
+        await world.answer(response(data(A, 9, high_watermark=18)))
+
+        assert world.channel.fetched == [[(0, 0)], [(0, 9)], [(0, 18)]]
+
+    run(scene)
+
+
+def test_replica_in_sync_follows_another_leader_above_the_limit() -> None:
+    async def scene(world: FetcherWorld) -> None:
+        world.quota.limit = 4
+        world.quota.throttle("orders", None)
+        world.quota.record(9)
+        await world.follow(B)
+        assert world.channel.fetched == []
+
+        world.manager.follow(A, ORDERS_ID, leader=LEADER, leader_epoch=5, is_in_sync=True)
+        await world.pass_time(0)
+
+        assert world.channel.fetched == [[(0, 0)]]
 
     run(scene)

@@ -22,7 +22,7 @@ from cordwood.core.errors import (
     OutOfOrderSequenceNumberError,
     UnknownServerError,
 )
-from cordwood.core.types import LeaderEpoch, Offset
+from cordwood.core.types import LeaderEpoch, Offset, TopicPartition
 from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEnd, LeaderEpochCache
 from tests.unit.cluster.partition.fetcher_samples import (
@@ -408,3 +408,67 @@ def test_fenced_question_fails() -> None:
     answer(of, EpochEndAnswer(A, FENCED, EpochEnd(LeaderEpoch(-1), Offset(-1))))
 
     assert phase(of) is FetchPhase.FAILED
+
+
+# -- throttles
+
+
+def throttled_fetcher(*throttled: TopicPartition) -> ReplicaFetcher:
+    """Return a fetcher of A and B, which throttles these partitions unless they are in sync."""
+
+    def is_throttled(partition: TopicPartition, *, is_in_sync: bool) -> bool:
+        return partition in throttled and not is_in_sync
+
+    of = ReplicaFetcher(backoff_ms=BACKOFF_MS, is_throttled=is_throttled)
+    for each in (A, B):
+        of.add(each, NO_UUID, leader_epoch=4, log=LOG)
+    return of
+
+
+def test_throttled_partition_is_left_out_of_fetches() -> None:
+    assert [*request(throttled_fetcher(A)).partitions] == [B]
+
+
+def test_throttled_partition_alone_is_looked_at_after_the_backoff() -> None:
+    of = throttled_fetcher(A, B)
+
+    assert of.next_request(now_ms=5) is None
+    assert of.wakes_at_ms(now_ms=5) == 5 + BACKOFF_MS
+
+
+def test_paused_partition_is_not_looked_at_because_of_a_throttle() -> None:
+    of = throttled_fetcher(A, B)
+    of.pause(A)
+    of.pause(B)
+
+    assert of.wakes_at_ms(now_ms=5) is None
+
+
+def test_partition_that_has_all_records_that_count_is_not_throttled() -> None:
+    throttled = set[TopicPartition]()
+
+    def is_throttled(partition: TopicPartition, *, is_in_sync: bool) -> bool:
+        return partition in throttled and not is_in_sync
+
+    of = ReplicaFetcher(backoff_ms=BACKOFF_MS, is_throttled=is_throttled)
+    for each in (A, B):
+        of.add(each, NO_UUID, leader_epoch=4, log=LOG)
+    sent = request(of)
+    for name, high_watermark in ((A, LOG.log_end), (B, LOG.log_end + 1)):
+        action = answer(of, fetched(name, high_watermark=high_watermark), sent=sent)
+        assert action is not None
+        of.applied(action, log=LOG)
+    throttled |= {A, B}
+
+    assert [*request(of).partitions] == [A]
+
+
+def test_truncation_is_never_throttled() -> None:
+    of = ReplicaFetcher(
+        backoff_ms=BACKOFF_MS,
+        detects_on_fetch=False,
+        is_throttled=lambda _, *, is_in_sync: not is_in_sync,
+    )
+    of.add(A, NO_UUID, leader_epoch=4, log=LOG)
+
+    assert request(of).phase is FetchPhase.ASKING_EPOCH
