@@ -50,7 +50,27 @@ Replicas = Annotated[
     str | None,
     typer.Option(metavar="ID,ID", help="Brokers that get the replicas; the first is preferred."),
 ]
-Cancel = Annotated[bool, typer.Option("--cancel", help="Cancel the moves in progress.")]
+Throttle = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="BYTES",
+        help="Bytes per second that each broker sends and receives for moves.  [default: no limit]",
+    ),
+]
+Additional = Annotated[
+    bool, typer.Option("--additional", help="Begin although other moves are in progress.")
+]
+Verify = Annotated[
+    bool,
+    typer.Option("--verify", help="Print whether the moves have ended; if so, remove throttles."),
+]
+Cancel = Annotated[
+    bool, typer.Option("--cancel", help="Cancel the moves in progress, and remove throttles.")
+]
+PreserveThrottles = Annotated[
+    bool, typer.Option("--preserve-throttles", help="Remove no throttle.")
+]
 
 
 class Choice(Enum):
@@ -181,18 +201,27 @@ def reassign(  # noqa: PLR0913  # tidy: allow[parameters] the options of a comma
     topic: OnlyTopic = None,
     partition: OnlyPartition = None,
     replicas: Replicas = None,
+    throttle: Throttle = None,
+    is_additional: Additional = False,
+    is_verified: Verify = False,
     is_cancelled: Cancel = False,
+    preserve_throttles: PreserveThrottles = False,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move partitions to other brokers, cancel moves, or print the moves in progress.
+    """Move partitions to other brokers, verify or cancel moves, or print those in progress.
 
-    Without `--replicas` and `--cancel`, the moves in progress are printed.
-    Example: cordwood cluster reassign --topic orders --replicas 2,3,1
+    Without `--replicas`, `--verify` and `--cancel`, the moves in progress are printed. A throttle
+    stays until `--verify` finds that all moves have ended, or until `--cancel`.
+    Example: cordwood cluster reassign --topic orders --replicas 2,3,1 --throttle 10000000
     """
+    from cordwood.cli import cluster_reassign_run as moves  # noqa: PLC0415  # as above
+
+    if is_verified and is_cancelled:
+        raise typer.BadParameter("give one of --verify and --cancel", param_hint="--verify")
     with connect_admin(bootstrap_server, command_config) as admin:
-        if replicas is None and not is_cancelled:
+        if replicas is None and not (is_verified or is_cancelled):
             print_rows(_reassignment_rows(admin.list_reassignments()), as_json=as_json)
             return
         wanted = _wanted(admin, topic, partition=partition)
@@ -200,9 +229,20 @@ def reassign(  # noqa: PLR0913  # tidy: allow[parameters] the options of a comma
             raise typer.BadParameter(
                 "give the topic, and perhaps the partition", param_hint="--topic"
             )
-        target = None if is_cancelled else parse_replicas(replicas or "")
-        errors = admin.reassign(dict.fromkeys(wanted, target))
-    _print_outcomes(errors, done="the move is cancelled" if is_cancelled else "the move has begun")
+        target = None if replicas is None else parse_replicas(replicas)
+        if is_verified:
+            rows = moves.verify(admin, wanted, target=target, preserve_throttles=preserve_throttles)
+            print_rows(rows, as_json=as_json)
+            if any(each["State"] != moves.COMPLETE for each in rows):
+                raise typer.Exit(1)
+        elif is_cancelled:
+            errors = moves.cancel(admin, wanted, preserve_throttles=preserve_throttles)
+            _print_outcomes(errors, done="the move is cancelled")
+        else:
+            assert target is not None, "the replicas were given"
+            options = moves.MoveOptions(throttle, is_additional=is_additional)
+            errors = moves.execute(admin, dict.fromkeys(wanted, target), options=options)
+            _print_outcomes(errors, done="the move has begun")
 
 
 def parse_replicas(text: str) -> list[int]:

@@ -63,3 +63,35 @@ def test_move_to_the_present_broker_begins_and_none_is_in_progress(
     cancelled = command("cluster", "reassign", "--topic", "orders", "--cancel")
     assert cancelled.code == 1
     assert "orders-0" in cancelled.err
+
+
+def test_throttle_is_set_before_a_move_and_removed_after_its_end(
+    command: Command, bootstrap: str
+) -> None:
+    with cordwood.Admin(bootstrap) as admin:
+        admin.create_topic("orders", partitions=1)
+    name = ("--topic", "orders")
+
+    moved = command("cluster", "reassign", *name, "--replicas", "1", "--throttle", "7000")
+    topic = command("configs", "describe", "--entity-type", "topics", "--entity-name", "orders")
+    verified = command("cluster", "reassign", *name, "--replicas", "1", "--verify")
+    after = command("configs", "describe", "--entity-type", "topics", "--entity-name", "orders")
+
+    assert "7000 bytes per second" in moved.err
+    assert "leader.replication.throttled.replicas = 0:1 (topic)" in topic.out
+    assert [line.split() for line in verified.out.splitlines()] == [
+        ["Topic", "Partition", "Replicas", "State"],
+        ["orders", "0", "1", "complete"],
+    ]
+    assert after.out == "topic orders\n"
+
+
+def test_verification_of_other_replicas_fails(command: Command, bootstrap: str) -> None:
+    with cordwood.Admin(bootstrap) as admin:
+        admin.create_topic("orders", partitions=1)
+
+    found = command("cluster", "reassign", "--topic", "orders", "--replicas", "2", "--verify")
+    both = command("cluster", "reassign", "--topic", "orders", "--verify", "--cancel")
+
+    assert (found.code, "other replicas" in found.out) == (1, True)
+    assert (both.code, "give one of" in both.err) == (2, True)

@@ -1,0 +1,130 @@
+"""Moves of partitions with their throttles, for `cordwood cluster reassign`.
+
+Kafka: `ReassignPartitionsCommand`.
+
+    execute    the throttles first, then the moves
+    verify     the state of each partition; the throttles are removed when no move is in progress
+    cancel     the moves, then the throttles
+
+Throttles are removed from all brokers: it is not known which ones earlier moves have concerned.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from cordwood.cli.row_output import Row
+from cordwood.cli.terminal import print_message
+from cordwood.client.admin.reassignment_throttles import (
+    BROKER_THROTTLES,
+    TOPIC_THROTTLES,
+    broker_throttles,
+    moves,
+    topic_throttles,
+)
+from cordwood.core.errors import ReassignmentInProgressError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+
+if TYPE_CHECKING:
+    from cordwood.client.blocking import Admin
+    from cordwood.core.errors import KafkaError
+
+COMPLETE: Final = "complete"
+_IN_PROGRESS: Final = "in progress"
+_OTHER: Final = "other replicas"
+
+
+class MoveOptions(NamedTuple):
+    """The limit in bytes per second, None without one; whether other moves may be in progress."""
+
+    throttle: int | None = None
+    is_additional: bool = False
+
+
+def execute(
+    admin: "Admin", targets: Mapping[tuple[str, int], Sequence[int]], *, options: MoveOptions
+) -> "dict[TopicPartition, KafkaError | None]":
+    """Begin moves, after their throttles; return the error of each."""
+    in_progress = admin.list_reassignments()
+    if in_progress and not options.is_additional:
+        names = ", ".join(map(str, sorted(in_progress)))
+        raise ReassignmentInProgressError(
+            f"moves are in progress ({names}); wait for their end, cancel them, or give "
+            "--additional"
+        )
+    if options.throttle is not None:
+        wanted = {_named(key): target for key, target in targets.items()}
+        found = moves(in_progress, wanted, replicas=_replicas(admin, wanted))
+        for topic, lists in topic_throttles(found).items():
+            admin.alter_configs(("topic", topic), change=lists)
+        for broker, limits in broker_throttles(found, options.throttle).items():
+            admin.alter_configs(("broker", str(broker)), change=limits)
+        print_message(
+            f"each broker is limited to {options.throttle} bytes per second; run --verify until "
+            "the moves have ended, which removes the limit"
+        )
+    return admin.reassign(targets)
+
+
+def verify(
+    admin: "Admin",
+    partitions: Iterable[tuple[str, int]],
+    *,
+    target: Sequence[int] | None,
+    preserve_throttles: bool,
+) -> list[Row]:
+    """Return the state of each partition; `target` are the replicas that it should have."""
+    in_progress = admin.list_reassignments()
+    wanted = [*map(_named, partitions)]
+    replicas = _replicas(admin, wanted)
+    rows = list[Row]()
+    for name in wanted:
+        state = COMPLETE
+        if name in in_progress:
+            state = _IN_PROGRESS
+        elif target is not None and replicas[name] != tuple(target):
+            state = _OTHER
+        rows.append(
+            {
+                "Topic": name.topic,
+                "Partition": name.partition,
+                "Replicas": ",".join(map(str, replicas[name])),
+                "State": state,
+            }
+        )
+    if not in_progress and not preserve_throttles:
+        _remove_throttles(admin, {name.topic for name in wanted})
+    return rows
+
+
+def cancel(
+    admin: "Admin", partitions: Iterable[tuple[str, int]], *, preserve_throttles: bool
+) -> "dict[TopicPartition, KafkaError | None]":
+    """Cancel moves; return the error of each."""
+    wanted = [*partitions]
+    errors = admin.reassign(dict.fromkeys(wanted))
+    if not preserve_throttles:
+        _remove_throttles(admin, {topic for topic, _ in wanted})
+    return errors
+
+
+def _remove_throttles(admin: "Admin", topics: Iterable[str]) -> None:
+    """Reset the limits of all brokers, and the lists of these topics."""
+    for broker in admin.describe_cluster().brokers:
+        admin.alter_configs(("broker", str(broker.node_id)), reset=BROKER_THROTTLES)
+    for topic in sorted(topics):
+        admin.alter_configs(("topic", topic), reset=TOPIC_THROTTLES)
+
+
+def _replicas(
+    admin: "Admin", partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, tuple[int, ...]]:
+    topics = sorted({each.topic for each in partitions})
+    return {
+        _named((topic.name, each.partition)): each.replicas
+        for topic in admin.describe_topics(topics)
+        for each in topic.partitions
+    }
+
+
+def _named(partition: tuple[str, int]) -> TopicPartition:
+    return TopicPartition(TopicName(partition[0]), PartitionId(partition[1]))
