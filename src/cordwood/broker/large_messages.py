@@ -7,6 +7,9 @@ The objects of a request take up to a hundred times the memory of its bytes. So 
 MOST_ELEMENTS at most, and AT_A_TIME large ones are handled at a time; the others wait. Meanwhile,
 and while a large response is encoded, the garbage collector makes no full collection: it would
 visit all these objects, which form no cycles, while all threads wait.
+
+The controller sends the state of all partitions in one request, so the limit between brokers is
+higher: MOST_BETWEEN_BROKERS.
 """
 
 import asyncio
@@ -20,6 +23,7 @@ from cordwood.broker.pending_results import wait_for
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import BytesError
 from cordwood.core.ports import Lane, Pending, Worker
+from cordwood.protocol.apis import api_of
 from cordwood.protocol.codec import decode, encode
 from cordwood.protocol.primitives import Chunk, ElementLimitError
 from cordwood.protocol.schema import Request, Response
@@ -31,6 +35,8 @@ ELEMENTS_PER_TURN: Final = 1_000
 #: Five times the partitions of a large broker. The release of this many objects takes up to 40 ms,
 #: in which the interpreter runs nothing else.
 MOST_ELEMENTS: Final = 50_000
+#: Those of 28,000 partitions with three replicas in an update of the metadata.
+MOST_BETWEEN_BROKERS: Final = 200_000
 AT_A_TIME: Final = 4
 
 
@@ -73,7 +79,7 @@ class LargeMessages:
     ) -> AsyncIterator[R]:
         """Decode a large request on the worker, when it is its turn, for the block.
 
-        Raises BytesError for an invalid body, and for more than MOST_ELEMENTS.
+        Raises BytesError for an invalid body, and for too many elements.
         """
         async with self._slots:
             with without_full_collections():
@@ -84,12 +90,15 @@ class LargeMessages:
         return await wait_for(self._worker.submit(call, lane=Lane.COMPUTE))
 
     async def _decode(self, kind: type[R], body: memoryview, version: int) -> R:
-        call = partial(decode, kind, body, version, most=MOST_ELEMENTS)
+        key = kind.__schema__.api_key
+        assert key is not None, "a request belongs to an API"
+        most = MOST_BETWEEN_BROKERS if api_of(key).is_between_brokers else MOST_ELEMENTS
+        call = partial(decode, kind, body, version, most=most)
         try:
             return await self.run(call)
         except ElementLimitError as error:
             raise BytesError(
-                "the elements of all lists", position=0, expected=f"at most {MOST_ELEMENTS}",
+                "the elements of all lists", position=0, expected=f"at most {most}",
                 found="more",
             ) from error  # fmt: skip
 

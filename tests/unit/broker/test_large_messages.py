@@ -9,12 +9,14 @@ import pytest
 from cordwood.broker.large_messages import (
     AT_A_TIME,
     ELEMENTS_PER_TURN,
+    MOST_BETWEEN_BROKERS,
     MOST_ELEMENTS,
     LargeMessages,
     decode_small,
     encode_small,
 )
 from cordwood.core.errors import BytesError
+from cordwood.core.ports import Worker
 from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -22,14 +24,21 @@ from cordwood.protocol.messages.fetch import (
     PartitionData,
 )
 from cordwood.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from cordwood.protocol.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+)
+from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.memory_files import MemoryFiles, MemorySlice
 from tests.unit.broker.broker_samples import run, turns
 from tests.unit.storage.manager_samples import HeldWorker
 
 NAMES = 12
+STOPS = 4
 
 
-def large(worker: HeldWorker) -> LargeMessages:
+def large(worker: Worker) -> LargeMessages:
     return LargeMessages(worker, lambda call: asyncio.get_running_loop().call_soon(call))
 
 
@@ -89,6 +98,26 @@ def test_request_with_too_many_elements_is_rejected() -> None:
 
     with pytest.RaisesGroup(BytesError, flatten_subgroups=True, allow_unwrapped=True):
         run(scene())
+
+
+def stops(partitions: int) -> memoryview:
+    states = [
+        StopReplicaPartitionState(partition_index=number, delete_partition=False)
+        for number in range(partitions)
+    ]
+    topics = [StopReplicaTopicState(topic_name="t", partition_states=states)]
+    request = StopReplicaRequest(controller_id=1, controller_epoch=1, topic_states=topics)
+    return memoryview(joined(encode(request, STOPS)))
+
+
+@pytest.mark.parametrize("elements", (MOST_ELEMENTS + 1, MOST_BETWEEN_BROKERS))
+def test_request_of_the_controller_may_have_the_partitions_of_a_cluster(elements: int) -> None:
+    async def scene() -> int:
+        messages = large(InlineWorker())
+        async with messages.request(StopReplicaRequest, stops(elements - 1), STOPS) as found:
+            return len(found.topic_states[0].partition_states)
+
+    assert run(scene()) == elements - 1
 
 
 def test_large_requests_are_handled_a_few_at_a_time() -> None:
