@@ -143,7 +143,7 @@ class ClusterBroker:
             ),
             ProducerIdManager(self._make_producer_ids().allocate),
             self._controller,
-            ReplicaRequests(fence, roles, self._metadata),
+            ReplicaRequests(fence, roles, self._metadata, worker=manager.ports.worker),
             self._peers,
         )
 

@@ -46,7 +46,7 @@ async def update_metadata(
     request: UpdateMetadataRequest,
 ) -> UpdateMetadataResponse:
     """Publish the next image."""
-    return _replicas(broker, context, request).update_metadata(request)
+    return await _replicas(broker, context, request).update_metadata(request)
 
 
 def error_response(

@@ -21,7 +21,12 @@ class ControllerFence:
         self.controller_epoch = 0
 
     def admit(self, *, controller_epoch: int, broker_epoch: int) -> None:
-        """Accept a request; StaleBrokerEpochError, StaleControllerEpochError.
+        """Accept a request; StaleBrokerEpochError, StaleControllerEpochError."""
+        self.ensure_current(controller_epoch=controller_epoch, broker_epoch=broker_epoch)
+        self.controller_epoch = controller_epoch
+
+    def ensure_current(self, *, controller_epoch: int, broker_epoch: int) -> None:
+        """Raise for a request that `admit` rejects; the fence stays as it is.
 
         A later broker epoch is accepted: the controller may read a registration before the broker
         has the response to it.
@@ -36,4 +41,3 @@ class ControllerFence:
                 f"the request has controller epoch {controller_epoch}; the latest controller has "
                 f"{self.controller_epoch}"
             )
-        self.controller_epoch = controller_epoch

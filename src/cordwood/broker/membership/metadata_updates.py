@@ -6,7 +6,10 @@
     leader -2                 the partition is being deleted, and leaves the image
 
 A partition that is missing among others of its topic has no replicas and no leader: the controller
-has not elected its first leader yet.
+has not elected its first leader yet. A request adds at most MOST_UNKNOWN of them.
+
+InvalidRequestError, and no next image, for a request that no controller sends: without a live
+broker, or with an invalid topic name, partition number, broker id or port. Kafka publishes it.
 """
 
 from collections.abc import Mapping
@@ -23,6 +26,7 @@ from cordwood.broker.metadata.metadata_image import (
     TopicImage,
 )
 from cordwood.cluster.controller.context.leadership import LEADER_DURING_DELETE
+from cordwood.core.errors import InvalidRequestError, InvalidTopicError
 from cordwood.core.types import NO_LEADER_EPOCH
 from cordwood.protocol.messages.update_metadata import (
     UpdateMetadataBroker,
@@ -30,13 +34,18 @@ from cordwood.protocol.messages.update_metadata import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
+from cordwood.storage.files.file_names import ensure_topic_name
 
+#: The partitions without a state that one request may add to an image, of all its topics.
+MOST_UNKNOWN: Final = 50_000
+_LARGEST_PORT: Final = 65_535
 #: A partition whose first leader is not known yet.
 UNKNOWN_PARTITION: Final = PartitionImage((), (), NO_LEADER, NO_LEADER_EPOCH)
 
 
 def updated(image: ClusterImage, request: UpdateMetadataRequest) -> ClusterImage:
     """Return the next image."""
+    _ensure_valid(image, request)
     changed, removed = list[TopicImage](), list[str]()
     for state in request.topic_states:
         topic = _updated_topic(image.topics.get(state.topic_name), state)
@@ -56,6 +65,42 @@ def updated(image: ClusterImage, request: UpdateMetadataRequest) -> ClusterImage
         controller_id=request.controller_id,
         epoch=image.epoch + 1,
     )
+
+
+def _ensure_valid(image: ClusterImage, request: UpdateMetadataRequest) -> None:
+    if not request.live_brokers:
+        raise InvalidRequestError("the update of the metadata has no live broker")
+    for broker in request.live_brokers:
+        if broker.id < 0:
+            raise InvalidRequestError(f"broker id {broker.id} is negative")
+        for each in broker.endpoints:
+            if not 0 <= each.port <= _LARGEST_PORT:
+                raise InvalidRequestError(
+                    f"broker {broker.id}: port {each.port} of listener {each.listener} is not "
+                    f"between 0 and {_LARGEST_PORT}"
+                )
+    unknown = 0
+    for topic in request.topic_states:
+        _ensure_topic(topic)
+        known = image.topics.get(topic.topic_name)
+        count = 0 if known is None or known.topic_id != topic.topic_id else len(known.partitions)
+        numbers = {each.partition_index for each in topic.partition_states}
+        unknown += max(max(numbers, default=-1) + 1 - count - len(numbers), 0)
+    if unknown > MOST_UNKNOWN:
+        raise InvalidRequestError(
+            f"the update of the metadata leaves {unknown} partitions without a state (at most "
+            f"{MOST_UNKNOWN})"
+        )
+
+
+def _ensure_topic(topic: UpdateMetadataTopicState) -> None:
+    try:
+        ensure_topic_name(topic.topic_name)
+    except InvalidTopicError as error:
+        raise InvalidRequestError(str(error)) from error
+    least = min((each.partition_index for each in topic.partition_states), default=0)
+    if least < 0:
+        raise InvalidRequestError(f"{topic.topic_name}: partition number {least} is negative")
 
 
 def _updated_topic(topic: TopicImage | None, state: UpdateMetadataTopicState) -> TopicImage:

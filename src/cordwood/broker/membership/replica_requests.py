@@ -1,12 +1,20 @@
 """Requests of the controller to this broker: roles, stopped replicas, metadata.
 
-A request of an earlier controller, or for an earlier registration of this broker, is rejected.
+A request of an earlier controller, or for an earlier registration of this broker, is rejected. An
+image is computed on the worker if the request has many partitions.
 """
+
+import asyncio
+from functools import partial
+from typing import Final
 
 from cordwood.broker.membership.controller_fence import ControllerFence
 from cordwood.broker.membership.metadata_updates import updated
 from cordwood.broker.membership.replica_roles import ReplicaRoles
 from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_image import ClusterImage
+from cordwood.broker.pending_results import wait_for
+from cordwood.core.ports import Lane, Worker
 from cordwood.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from cordwood.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from cordwood.protocol.messages.update_metadata import (
@@ -14,16 +22,26 @@ from cordwood.protocol.messages.update_metadata import (
     UpdateMetadataResponse,
 )
 
+#: The partitions of an update that takes less than 1 ms.
+SMALL_UPDATE: Final = 300
+
 
 class ReplicaRequests:
     """The requests that the controller sends to one broker."""
 
     def __init__(
-        self, fence: ControllerFence, roles: ReplicaRoles, metadata: MetadataCache
+        self,
+        fence: ControllerFence,
+        roles: ReplicaRoles,
+        metadata: MetadataCache,
+        *,
+        worker: Worker,
     ) -> None:
         self._fence = fence
         self._roles = roles
         self._metadata = metadata
+        self._worker = worker
+        self._updating = asyncio.Lock()
 
     async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         """Take the roles of replicas."""
@@ -33,10 +51,28 @@ class ReplicaRequests:
         """Stop replicas, and delete their logs if set."""
         return await self._roles.stop(request)
 
-    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-        """Publish the next image."""
-        self._fence.admit(
-            controller_epoch=request.controller_epoch, broker_epoch=request.broker_epoch
-        )
-        self._metadata.publish(updated(self._metadata.image, request))
+    async def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        """Publish the next image; InvalidRequestError for one that no cluster can have."""
+        epochs = {
+            "controller_epoch": request.controller_epoch,
+            "broker_epoch": request.broker_epoch,
+        }
+        async with self._updating:
+            self._fence.ensure_current(**epochs)
+            image = await self._next_image(request)
+            # A later controller may have sent another request meanwhile.
+            self._fence.admit(**epochs)
+            self._metadata.publish(image)
         return UpdateMetadataResponse(error_code=0)
+
+    async def _next_image(self, request: UpdateMetadataRequest) -> ClusterImage:
+        count = sum(len(each.partition_states) for each in request.topic_states)
+        if count <= SMALL_UPDATE:
+            return updated(self._metadata.image, request)
+        while True:
+            # The broker itself publishes another controller.
+            before = self._metadata.image
+            call = partial(updated, before, request)
+            image = await wait_for(self._worker.submit(call, lane=Lane.COMPUTE))
+            if self._metadata.image is before:
+                return image

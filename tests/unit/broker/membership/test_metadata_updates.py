@@ -2,8 +2,16 @@
 
 from collections.abc import Sequence
 
-from cordwood.broker.membership.metadata_updates import UNKNOWN_PARTITION, updated
+import pytest
+
+from cordwood.broker.membership.metadata_updates import (
+    MOST_UNKNOWN,
+    UNKNOWN_PARTITION,
+    updated,
+)
 from cordwood.broker.metadata.metadata_image import PartitionImage
+from cordwood.core.binary import INT32_MAX
+from cordwood.core.errors import InvalidRequestError
 from cordwood.core.uuids import Uuid
 from cordwood.protocol.messages.update_metadata import (
     UpdateMetadataBroker,
@@ -105,3 +113,49 @@ def test_unchanged_brokers_are_the_same_object() -> None:
     after = updated(BEFORE, request())
 
     assert updated(after, request()).brokers is after.brokers
+
+
+@pytest.mark.parametrize("index", (-1, MOST_UNKNOWN + 3, INT32_MAX))
+def test_partition_number_that_no_topic_has_is_rejected(index: int) -> None:
+    with pytest.raises(InvalidRequestError):
+        updated(BEFORE, request(state(index)))
+
+
+def test_partitions_without_a_state_are_limited_over_all_topics() -> None:
+    first, second = (request(state(MOST_UNKNOWN - 1), name=each) for each in ("a", "b"))
+    updated(BEFORE, first)
+    first.topic_states += second.topic_states
+
+    with pytest.raises(InvalidRequestError):
+        updated(BEFORE, first)
+
+
+@pytest.mark.parametrize("name", ("", "..", "../outside", "a/b"))
+def test_topic_name_that_no_log_can_have_is_rejected(name: str) -> None:
+    with pytest.raises(InvalidRequestError):
+        updated(BEFORE, request(state(0), name=name, of=topic_id("other")))
+
+
+def test_update_without_a_live_broker_is_rejected() -> None:
+    without = request(state(0))
+    without.live_brokers = []
+
+    with pytest.raises(InvalidRequestError):
+        updated(BEFORE, without)
+
+
+@pytest.mark.parametrize("port", (-1, 70_000))
+def test_address_that_no_client_can_use_is_rejected(port: int) -> None:
+    invalid = request(state(0))
+    invalid.live_brokers[0].endpoints[0].port = port
+
+    with pytest.raises(InvalidRequestError):
+        updated(BEFORE, invalid)
+
+
+def test_negative_broker_id_is_rejected() -> None:
+    invalid = request(state(0))
+    invalid.live_brokers[0].id = -5
+
+    with pytest.raises(InvalidRequestError):
+        updated(BEFORE, invalid)

@@ -1,17 +1,23 @@
 """Tests of the controller's requests to a broker."""
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
 from cordwood.broker.membership.controller_fence import ControllerFence
-from cordwood.broker.membership.replica_requests import ReplicaRequests
+from cordwood.broker.membership.replica_requests import SMALL_UPDATE, ReplicaRequests
 from cordwood.broker.membership.replica_roles import ReplicaRoles
-from cordwood.core.errors import StaleControllerEpochError
+from cordwood.core.errors import InvalidRequestError, StaleControllerEpochError
+from cordwood.core.ports import Worker
 from cordwood.protocol.messages.stop_replica import StopReplicaRequest
 from cordwood.protocol.messages.update_metadata import UpdateMetadataRequest
-from tests.unit.broker.broker_samples import BrokerHarness, run
+from cordwood.testing.inline_worker import InlineWorker
+from tests.unit.broker.broker_samples import BrokerHarness, run, turns
 from tests.unit.broker.membership.test_metadata_updates import request, state
 from tests.unit.broker.membership.test_replica_roles import Followers, assignment
 from tests.unit.broker.membership.test_replica_roles import state as role
+from tests.unit.storage.manager_samples import HeldWorker
 
 
 async def nothing_to_load(_: object) -> None:
@@ -19,15 +25,18 @@ async def nothing_to_load(_: object) -> None:
 
 
 class Member:
-    def __init__(self) -> None:
+    def __init__(self, worker: Worker | None = None) -> None:
         self.harness = BrokerHarness()
         fence = ControllerFence(lambda: 50)
         roles = ReplicaRoles(fence, self.harness.hosting, Followers(), load_configs=nothing_to_load)
-        self.requests = ReplicaRequests(fence, roles, self.harness.metadata)
+        self.fence = fence
+        self.requests = ReplicaRequests(
+            fence, roles, self.harness.metadata, worker=worker or InlineWorker()
+        )
 
 
-def update(epoch: int) -> UpdateMetadataRequest:
-    found = request(state(0))
+def update(epoch: int, partitions: int = 1) -> UpdateMetadataRequest:
+    found = request(*map(state, range(partitions)))
     found.controller_epoch = epoch
     return found
 
@@ -35,14 +44,14 @@ def update(epoch: int) -> UpdateMetadataRequest:
 def test_image_of_the_controller_is_published() -> None:
     member = Member()
 
-    assert member.requests.update_metadata(update(1)).error_code == 0
+    assert run(member.requests.update_metadata(update(1))).error_code == 0
 
     assert [*member.harness.metadata.image.topics] == ["orders"]
 
 
 def test_all_requests_have_the_same_fence() -> None:
     member = Member()
-    member.requests.update_metadata(update(3))
+    run(member.requests.update_metadata(update(3)))
     stop = StopReplicaRequest(controller_id=2, controller_epoch=2, topic_states=[])
 
     with pytest.raises(StaleControllerEpochError):
@@ -50,6 +59,62 @@ def test_all_requests_have_the_same_fence() -> None:
     with pytest.raises(StaleControllerEpochError):
         run(member.requests.stop_replica(stop))
     with pytest.raises(StaleControllerEpochError):
-        member.requests.update_metadata(update(2))
+        run(member.requests.update_metadata(update(2)))
 
     assert run(member.requests.leader_and_isr(assignment(role(), epoch=4))).error_code == 0
+
+
+def test_invalid_update_changes_neither_the_image_nor_the_fence() -> None:
+    member = Member()
+    before = member.harness.metadata.image
+    invalid = update(9)
+    invalid.live_brokers = []
+
+    with pytest.raises(InvalidRequestError):
+        run(member.requests.update_metadata(invalid))
+
+    assert member.harness.metadata.image is before
+    assert member.fence.controller_epoch == 0
+
+
+def test_image_of_many_partitions_is_computed_on_the_worker_from_the_latest_one() -> None:
+    worker = HeldWorker()
+    member = Member(worker)
+    metadata = member.harness.metadata
+
+    async def scene() -> None:
+        answering = asyncio.ensure_future(
+            member.requests.update_metadata(update(1, SMALL_UPDATE + 1))
+        )
+        await turns(3)
+        assert len(worker.held) == 1
+        image = replace(metadata.image, cluster_id="changed", epoch=metadata.image.epoch + 1)
+        metadata.publish(image)
+        worker.go_on()
+        await turns(3)
+        worker.go_on()
+        assert (await answering).error_code == 0
+
+    run(scene())
+
+    assert len(metadata.image.topics["orders"].partitions) == SMALL_UPDATE + 1
+    assert metadata.image.cluster_id == "changed"
+
+
+def test_update_of_an_earlier_controller_that_was_computed_meanwhile_is_not_published() -> None:
+    worker = HeldWorker()
+    member = Member(worker)
+
+    async def scene() -> None:
+        answering = asyncio.ensure_future(
+            member.requests.update_metadata(update(1, SMALL_UPDATE + 1))
+        )
+        await turns(3)
+        member.fence.admit(controller_epoch=2, broker_epoch=50)
+        worker.go_on()
+        with pytest.raises(StaleControllerEpochError):
+            await answering
+
+    run(scene())
+
+    assert not member.harness.metadata.image.topics
