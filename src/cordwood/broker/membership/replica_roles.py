@@ -9,7 +9,9 @@ Kafka: `ReplicaManager.becomeLeaderOrFollower`, `ReplicaManager.stopReplicas`.
 Requests are handled one after the other. Errors are those of single partitions:
 
     KAFKA_STORAGE_ERROR          the log is in a directory that is offline, or may be in one
-    INCONSISTENT_TOPIC_ID        the replica belongs to another topic of this name
+    INVALID_TOPIC_EXCEPTION      no log can have this name
+    INVALID_PARTITIONS           no log can have this number
+    INCONSISTENT_TOPIC_ID        the replica belongs to another topic of this name, or to none
     UNKNOWN_TOPIC_OR_PARTITION   this broker is not among the replicas
     STALE_CONTROLLER_EPOCH       the leader epoch is not later than the known one
     FENCED_LEADER_EPOCH          the same, of a replica to stop
@@ -35,7 +37,7 @@ from cordwood.core.errors import (
     UnknownTopicOrPartitionError,
 )
 from cordwood.core.types import NO_LEADER_EPOCH, PartitionId, TopicName, TopicPartition
-from cordwood.core.uuids import Uuid, format_uuid
+from cordwood.core.uuids import NO_UUID, Uuid, format_uuid
 from cordwood.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrPartitionState,
@@ -111,7 +113,8 @@ class ReplicaRoles:
             self._fence.admit(
                 controller_epoch=request.controller_epoch, broker_epoch=request.broker_epoch
             )
-            assigned = [*_assigned_roles(request)]
+            # As in Kafka, the last state of a partition counts.
+            assigned = [*{each.name: each for each in _assigned_roles(request)}.values()]
             errors = {each.name: self._check(each) for each in assigned}
             accepted = [each for each in assigned if errors[each.name] is None]
             new = {each.name.topic for each in accepted if self._hosted(each.name) is None}
@@ -125,6 +128,7 @@ class ReplicaRoles:
         """Return the error of a replica whose role is not taken."""
         name, state, node_id = role.name, role.state, self._hosting.partitions.node_id
         try:
+            log_creation.ensure_name(name)
             self._ensure_topic(role)
             known = self._hosted(name)
             epoch = NO_LEADER_EPOCH if known is None else known.leader_epoch
@@ -141,6 +145,8 @@ class ReplicaRoles:
     def _ensure_topic(self, role: AssignedRole) -> None:
         """Raise if the replica here is offline, or belongs to another topic."""
         name, manager = role.name, self._hosting.manager
+        if role.topic_id == NO_UUID:
+            raise InconsistentTopicIdError(f"{name} has no topic id in the request")
         hosted = self._hosted(name)
         if manager.get(name) is None:
             if hosted is None and not (role.state.is_new or manager.is_whole):

@@ -11,13 +11,15 @@ from cordwood.cluster.partition.leader import Leader
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     InconsistentTopicIdError,
+    InvalidPartitionsError,
+    InvalidTopicError,
     KafkaStorageError,
     StaleBrokerEpochError,
     StaleControllerEpochError,
     UnknownTopicOrPartitionError,
 )
 from cordwood.core.types import LeaderEpoch, TopicPartition
-from cordwood.core.uuids import Uuid
+from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -195,6 +197,46 @@ def test_partition_without_a_replica_here_is_refused() -> None:
     assert member.assign(state(replicas=(2, 3))) == [UnknownTopicOrPartitionError.code]
 
     assert not member.harness.manager.logs
+
+
+@pytest.mark.parametrize("number", (-1, -(1 << 31)))
+def test_partition_number_that_no_log_can_have_is_refused_alone(number: int) -> None:
+    member = Member()
+
+    assert member.assign(state(number), state(0)) == [InvalidPartitionsError.code, 0]
+
+    assert [*member.harness.manager.logs] == [partition()]
+
+
+@pytest.mark.parametrize("name", ("../outside", "..", "", "a/b"))
+def test_topic_name_that_no_log_can_have_is_refused_alone(name: str) -> None:
+    member = Member()
+    request = assignment(state())
+    request.topic_states += [
+        LeaderAndIsrTopicState(topic_name=name, topic_id=OTHER_ID, partition_states=[state()])
+    ]
+
+    response = run(member.roles.assign(request))
+
+    codes = [each.partition_errors[0].error_code for each in response.topics]
+    assert codes == [0, InvalidTopicError.code]
+    assert [*member.harness.manager.logs] == [partition()]
+
+
+def test_topic_without_an_id_is_refused() -> None:
+    member = Member()
+
+    assert member.assign(state(), topic_id=NO_UUID) == [InconsistentTopicIdError.code]
+
+    assert not member.harness.manager.logs
+
+
+def test_last_state_of_a_repeated_partition_counts() -> None:
+    member = Member()
+
+    assert member.assign(state(leader=2), state(leader=1)) == [0]
+
+    assert isinstance(member.role(), Leader)
 
 
 def test_log_that_may_be_in_an_offline_directory_is_not_created_again() -> None:
