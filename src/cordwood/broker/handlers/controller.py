@@ -62,11 +62,11 @@ async def elect_leaders(
     broker: BrokerServices, context: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse:
     """Elect the preferred leaders of partitions, or unclean ones."""
+    check_election_type(request.election_type)
     if broker.controller is not None:
         return await broker.controller.submit(
             request, ElectLeadersResponse, version=context.api_version
         )
-    check_election_type(request.election_type)
     turns, image, kind = LoopTurns(broker.turns), broker.metadata.image, request.election_type
     if request.topic_partitions is None:
         # Partitions that have their leader are left out, but not their topics.
