@@ -53,6 +53,8 @@ from cordwood.protocol.messages.list_partition_reassignments import (
 )
 
 _UNKNOWN: Final = "The partition does not exist."
+#: Ids of brokers in a message.
+_MOST_SHOWN: Final = 100
 
 
 def alter_reassignments(
@@ -234,4 +236,6 @@ def _alter_response(
 
 
 def _ids(replicas: Sequence[int]) -> str:
-    return ",".join(map(str, replicas))
+    """Return the ids for a message; a long message would exceed the longest string."""
+    more = [f"and {len(replicas) - _MOST_SHOWN} more"] if len(replicas) > _MOST_SHOWN else []
+    return ",".join([*map(str, replicas[:_MOST_SHOWN]), *more])
