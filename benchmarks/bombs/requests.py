@@ -73,13 +73,23 @@ class Bomb:
         return f"{self.api} v{self.version}, {self.shape} {self.place}"
 
 
-def bombs(api_key: int, version: int, elements: int, *, node_id: int = 1) -> Iterator[Bomb]:
-    """Yield the requests of one version: each of its lists with each shape."""
+def bombs(
+    api_key: int,
+    version: int,
+    elements: int,
+    *,
+    node_id: int = 1,
+    values: Mapping[str, object] = MappingProxyType({}),
+) -> Iterator[Bomb]:
+    """Yield the requests of one version: each of its lists with each shape.
+
+    `values` replace those of fields by name.
+    """
     api = api_of(api_key)
     kind = api.request()
     for place in _places(kind, version):
         for shape in SHAPES:
-            maker = _Maker(version, place, shape, elements=elements, node_id=node_id)
+            maker = _Maker(version, place, shape, elements=elements, node_id=node_id, values=values)
             request = maker.struct(kind, 0)
             assert isinstance(request, Request)
             name = ".".join(place) or "request"
@@ -109,15 +119,27 @@ def _lists(kind: type[Struct], version: int) -> Iterator[tuple[str, ...]]:
 class _Maker:
     """Makes the structs of one request."""
 
-    def __init__(
-        self, version: int, place: tuple[str, ...], shape: str, *, elements: int, node_id: int
+    def __init__(  # tidy: allow[parameters] a request and its values
+        self,
+        version: int,
+        place: tuple[str, ...],
+        shape: str,
+        *,
+        elements: int,
+        node_id: int,
+        values: Mapping[str, object],
     ) -> None:
         self._version = version
         self._place = place
         self._is_repeated = shape == "repeated"
         self._elements = elements
         self._node_id = node_id
-        self._values = {**_VALUES, "resource_name": str(node_id), "broker_ids": node_id}
+        self._values = {
+            **_VALUES,
+            "resource_name": str(node_id),
+            "broker_ids": node_id,
+            **values,
+        }
 
     def struct(self, kind: type[Struct], number: int, path: tuple[str, ...] = ()) -> Struct:
         """Return a struct that is the element `number` of its list."""
