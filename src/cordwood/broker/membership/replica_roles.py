@@ -55,8 +55,9 @@ from cordwood.storage.manager import log_creation
 from cordwood.storage.manager.bulk_log_creation import BulkLogCreation
 from cordwood.storage.manager.log_renames import LogDeletion
 
-#: Replicas that are changed in one loop turn.
+#: Replicas that are changed in one loop turn, and those that are looked at.
 _PER_TURN: Final = 20
+_CHECKED_PER_TURN: Final = 200
 
 
 class Followers(Protocol):
@@ -115,7 +116,7 @@ class ReplicaRoles:
             )
             # As in Kafka, the last state of a partition counts.
             assigned = [*{each.name: each for each in _assigned_roles(request)}.values()]
-            errors = {each.name: self._check(each) for each in assigned}
+            errors = await self._check_all(assigned)
             accepted = [each for each in assigned if errors[each.name] is None]
             new = {each.name.topic for each in accepted if self._hosted(each.name) is None}
             if new:
@@ -123,6 +124,16 @@ class ReplicaRoles:
             errors |= await self._create_missing_logs(accepted)
             errors |= await self._take_all([each for each in accepted if errors[each.name] is None])
             return _assignment_response(request, assigned, errors)
+
+    async def _check_all(
+        self, roles: Iterable[AssignedRole]
+    ) -> dict[TopicPartition, KafkaError | None]:
+        errors = dict[TopicPartition, KafkaError | None]()
+        for count, each in enumerate(roles, start=1):
+            errors[each.name] = self._check(each)
+            if count % _CHECKED_PER_TURN == 0:
+                await next_turn()
+        return errors
 
     def _check(self, role: AssignedRole) -> KafkaError | None:
         """Return the error of a replica whose role is not taken."""
@@ -215,7 +226,7 @@ class ReplicaRoles:
                 controller_epoch=request.controller_epoch, broker_epoch=request.broker_epoch
             )
             stopped = dict(_stopped_replicas(request))
-            errors = {name: self._drop(name, state) for name, state in stopped.items()}
+            errors = await self._drop_all(stopped)
             names = [name for name, error in errors.items() if error is None]
             doomed = [name for name in names if stopped[name].delete_partition]
             errors |= await self._delete_logs(doomed)
@@ -230,6 +241,16 @@ class ReplicaRoles:
                     for name, error in errors.items()
                 ],
             )
+
+    async def _drop_all(
+        self, stopped: Mapping[TopicPartition, StopReplicaPartitionState]
+    ) -> dict[TopicPartition, KafkaError | None]:
+        errors = dict[TopicPartition, KafkaError | None]()
+        for count, (name, state) in enumerate(stopped.items(), start=1):
+            errors[name] = self._drop(name, state)
+            if count % _PER_TURN == 0:
+                await next_turn()
+        return errors
 
     def _drop(self, name: TopicPartition, state: StopReplicaPartitionState) -> KafkaError | None:
         """Serve a replica no longer; one that is not here is stopped already."""

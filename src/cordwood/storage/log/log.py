@@ -18,6 +18,7 @@ from typing import Self
 from cordwood.core.binary import Buffer
 from cordwood.core.ports import Clock, Files, Ports
 from cordwood.core.types import TopicPartition
+from cordwood.core.uuids import Uuid
 from cordwood.records.record_checks import Inspector
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
@@ -61,9 +62,12 @@ from cordwood.storage.segment.segment_view import TimestampAndOffset
 
 
 class Log:  # tidy: allow[class-lines] a method for each call of the owner; modules have the rules
-    """A log that is open for writing. `lease` controls maintenance: retention and cleaning."""
+    """A log that is open for writing. `lease` controls maintenance: retention and cleaning.
 
-    __slots__ = ("_clock", "_state", "changes", "lease", "report")
+    `topic_id` is that of `partition.metadata`, None until the file was read or written.
+    """
+
+    __slots__ = ("_clock", "_state", "changes", "lease", "report", "topic_id")
 
     def __init__(self, state: LogState, clock: Clock, report: RecoveryReport) -> None:
         self._state = state
@@ -71,6 +75,7 @@ class Log:  # tidy: allow[class-lines] a method for each call of the owner; modu
         self.report = report
         self.lease: MaintenanceLease = FREE
         self.changes = RunningChanges()
+        self.topic_id: Uuid | None = None
 
     @classmethod
     def open(

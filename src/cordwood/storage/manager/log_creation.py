@@ -115,6 +115,7 @@ def open_new(
     log = Log.open(place, ports, table=table, deletions=deletions)
     if topic_id is not None:
         write_partition_metadata(ports.files, place.directory, topic_id=topic_id)
+        log.topic_id = topic_id
     return log
 
 
@@ -127,6 +128,7 @@ def _ensure_topic_id(manager: LogManager, log: Log, topic_id: Uuid | None) -> No
     if found is None:
         with manager.using(log):
             write_partition_metadata(manager.ports.files, log.directory, topic_id=topic_id)
+        log.topic_id = topic_id
 
 
 def ensure_name(partition: TopicPartition) -> None:

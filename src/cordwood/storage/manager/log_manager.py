@@ -243,10 +243,15 @@ class LogManager:
         return self.current.get(partition)
 
     def topic_id(self, partition: TopicPartition) -> Uuid | None:
-        """Return the topic id in the `partition.metadata` file of a log, None without a file."""
+        """Return the topic id in the `partition.metadata` file of a log, None without a file.
+
+        The file is read once: the topic of a log does not change.
+        """
         log = self.current.require(partition)
-        with self.using(log):
-            return read_partition_metadata(self.ports.files, log.directory)
+        if log.topic_id is None:
+            with self.using(log):
+                log.topic_id = read_partition_metadata(self.ports.files, log.directory)
+        return log.topic_id
 
     def place(
         self,

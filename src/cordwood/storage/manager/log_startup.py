@@ -99,8 +99,8 @@ def _load(manager: LogManager, to_load: _LogToLoad) -> Log:
             deletions=to_load.deletions,
             recovery=RecoveryOptions(striders=manager.options.striders),
         )
-        # A damaged `partition.metadata` file fails the load; its content is not needed here.
-        read_partition_metadata(ports.files, place.directory)
+        # A damaged `partition.metadata` file fails the load.
+        log.topic_id = read_partition_metadata(ports.files, place.directory)
     finally:
         table.close()
     return log

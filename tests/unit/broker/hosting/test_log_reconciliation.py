@@ -264,8 +264,9 @@ def test_disk_failure_during_the_check_of_logs_is_reported() -> None:
     house = LogManagerHarness()
     left_by(house, 0, is_clean=False)
     house.files.crash()
+    house.files.remove("/a/orders-0/partition.metadata")
     start = StartingBroker(house, orders=1)
-    house.files.script.add(FileFault(on="open", path="*/partition.metadata"))
+    house.files.script.add(FileFault(on="create", path="*/partition.metadata*"))
 
     image = start.run()
 

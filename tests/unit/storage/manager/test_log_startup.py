@@ -56,6 +56,18 @@ def test_logs_are_loaded_from_all_directories() -> None:
     assert harness.events == []
 
 
+def test_topic_ids_are_known_without_another_read_of_their_files() -> None:
+    harness = LogManagerHarness()
+    first = harness.load()
+    log_creation.create(first, partition(), topic_id=ORDERS_ID)
+    assert first.topic_id(partition()) == ORDERS_ID
+    first.close()
+    manager = harness.load()
+    harness.files.remove("/a/orders-0/partition.metadata")
+
+    assert manager.topic_id(partition()) == ORDERS_ID
+
+
 def test_logs_keep_no_file_open_when_they_are_loaded() -> None:
     harness = LogManagerHarness()
     _stopped(harness, 0, 1)
