@@ -13,12 +13,11 @@ After an OSError the log must not be used any more and its log directory must go
 the log again repairs changes that were half done.
 """
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from cordwood.core.binary import Buffer
 from cordwood.core.ports import Clock, Files, Ports
 from cordwood.core.types import TopicPartition
-from cordwood.core.uuids import Uuid
 from cordwood.records.record_checks import Inspector
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
@@ -59,6 +58,9 @@ from cordwood.storage.producers.producer_state_manager import ProducerStateManag
 from cordwood.storage.producers.snapshot_files import SnapshotFiles
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.segment_view import TimestampAndOffset
+
+if TYPE_CHECKING:
+    from cordwood.core.uuids import Uuid
 
 
 class Log:  # tidy: allow[class-lines] a method for each call of the owner; modules have the rules
