@@ -87,15 +87,16 @@ def find_lost_tail(files: Files, path: str, *, log_end: int) -> Iterator[VerifyF
 def _indexed_offsets(files: Files, path: str, *, log_end: int) -> Iterator[tuple[str, int]]:
     """Yield the name of each index that shows an offset beyond the end, and the offset behind it.
 
-    Only the last segment, and indexes that have lost their log behind it, can do so.
+    Only the last segment, and indexes that have lost their log, can do so.
     """
     names = [parse_segment_name(name) for name in files.list(path, FileKind.FILE)]
     parsed = [each for each in names if each is not None and not each.suffix]
-    last = max((each.base_offset for each in parsed if each.extension == LOG), default=0)
+    logs = {each.base_offset for each in parsed if each.extension == LOG}
+    followed = logs - {max(logs, default=0)}
     with closing(DirectorySource(files, path)) as source:
         for each in parsed:
             kind = _INDEXES.get(each.extension)
-            if kind is None or each.base_offset < last:
+            if kind is None or each.base_offset in followed:
                 continue
             listed = ListedSegment(each.base_offset)
             loaded = load_index(source, listed, kind=kind, is_last=True)

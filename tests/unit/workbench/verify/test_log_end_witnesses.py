@@ -96,6 +96,8 @@ def test_indexes_without_their_log_show_a_lost_tail() -> None:
         files.create(f"{DIRECTORY}/{9:020}.{ending}").append(data)
 
     assert shown(files, 9) == {"index": 18, "timeindex": 18}
+    files.create(f"{DIRECTORY}/{18:020}.log").append(batch())
+    assert shown(files, 9) == {"index": 18, "timeindex": 18}
 
 
 @pytest.mark.parametrize(
