@@ -26,6 +26,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.core.binary import INT32_MAX, INT64_MAX, Buffer, crc32, crc32c
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
+from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch
 from cordwood.records.batch_checks import BatchChecker
 from cordwood.records.batch_header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.batch_location import BatchLocation
@@ -206,6 +207,22 @@ def _readable(window: FileWindow, header: BatchHeader, piece: Piece) -> Piece:
 def whole_batch(window: FileWindow, position: int) -> WholeBatch:
     """Return the batch at a position; BadRecordsError unless checksum and marker are right."""
     return _with_marker(window, _whole_at(window, position))
+
+
+def first_epoch(window: FileWindow) -> LeaderEpoch | None:
+    """Return the epoch of the first whole batch that has one, and that the sizes lead to."""
+    position = 0
+    while position < window.end:
+        try:
+            header = read_header(window.view(position, LARGEST_HEADER), position=position)
+        except BadRecordsError:
+            return None
+        if header is None:
+            return None
+        if header.partition_leader_epoch != NO_LEADER_EPOCH and _is_whole(window, position):
+            return LeaderEpoch(header.partition_leader_epoch)
+        position = header.end
+    return None
 
 
 def _with_marker(window: FileWindow, header: BatchHeader) -> WholeBatch:

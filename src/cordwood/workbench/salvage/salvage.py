@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from cordwood.core.errors import BadRecordsError, InvalidTopicError, LogDirectoryError
+from cordwood.core.errors import InvalidTopicError, LogDirectoryError
 from cordwood.core.ports import Files, Ports
 from cordwood.core.types import LeaderEpoch, TopicPartition
 from cordwood.records.batch_checks import BatchChecker, PlainBatchChecker
@@ -33,7 +33,7 @@ from cordwood.workbench.salvage.batch_run import (
     SourceWindows,
     runs_of,
 )
-from cordwood.workbench.salvage.batch_scan import whole_batch
+from cordwood.workbench.salvage.batch_scan import first_epoch
 from cordwood.workbench.salvage.file_bounds import FileBounds
 from cordwood.workbench.salvage.file_merge import MergedLog, merge_runs
 from cordwood.workbench.salvage.file_runs import FileReader
@@ -266,13 +266,8 @@ def _add_covered(covered: list[range], swap: range, segments: Sequence[int]) -> 
 
 
 def _first_epoch(windows: SourceWindows, path: str | None) -> int | None:
-    """Return the leader epoch of the first batch of a segment, None if it is not whole."""
-    if path is None:
-        return None
-    try:
-        return whole_batch(windows.window(path), 0).header.partition_leader_epoch
-    except BadRecordsError:
-        return None
+    """Return the leader epoch of the first batch of a segment that has one, if it is readable."""
+    return None if path is None else first_epoch(windows.window(path))
 
 
 def _following(

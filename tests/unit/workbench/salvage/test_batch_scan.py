@@ -7,7 +7,8 @@ import pytest
 from cordwood.core.binary import crc32c
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
-from cordwood.workbench.salvage.batch_scan import ZEROS, DamagedRange, WholeBatch
+from cordwood.workbench.salvage.batch_scan import ZEROS, DamagedRange, WholeBatch, first_epoch
+from tests.unit.workbench.dump_samples import window_of
 from tests.unit.workbench.salvage_samples import (
     batch,
     found_in,
@@ -246,3 +247,20 @@ def test_batch_with_an_impossible_base_offset_is_whole() -> None:
 
     assert isinstance(piece, WholeBatch)
     assert piece.header.base_offset == 4 - (1 << 63)
+
+
+@pytest.mark.parametrize(
+    ("data", "epoch"),
+    (
+        (batch(0, epoch=3) + batch(4, epoch=4), 3),
+        (harmed(batch(0, epoch=3), 70) + batch(4, epoch=4), 4),
+        (message(0) + batch(1, epoch=4), 4),
+        (harmed(batch(0, epoch=3), 70), None),
+        (bytes(100) + batch(4, epoch=4), None),
+        (b"", None),
+    ),
+)
+def test_first_epoch_is_that_of_the_first_whole_batch_with_one(
+    data: bytes, epoch: int | None
+) -> None:
+    assert first_epoch(window_of(data)) == epoch
