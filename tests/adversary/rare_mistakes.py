@@ -63,7 +63,7 @@ RARE: Final[dict[str, RareMistake]] = {
         OffsetWitnesses, "_has_epoch", _no, 15_931, (_OUTSIDE,)
     ),
     "snapshots contradict nothing": RareMistake(
-        OffsetWitnesses, "_has_last_offset", _no, 18_301, (_OUTSIDE,)
+        OffsetWitnesses, "_has_other_last_offset", _no, 18_301, (_OUTSIDE,)
     ),
     "witnesses do not decide between chains": RareMistake(
         FileBounds, "contradicts", _no, 30_634, (_OUTSIDE,)

@@ -10,7 +10,8 @@ cases, unless the batch joins a neighbour:
               offset; if bytes are missing there, it is that of another batch, so it has to join
               both neighbours
     witness   a file next to the segment has another offset for it, in the room around it; a joint
-              with a neighbour helps only against an index, if the gap has damage
+              with a neighbour helps only against an index, if the gap has damage; batches that
+              join only each other are as doubtful as the one among them
     cut       it is before a gap without damage, and an index shows that bytes are missing there:
               its base offset may be that of a batch that is gone; a joint does not help
 """
@@ -35,7 +36,7 @@ def doubt_offsets(batches: FileBatches, right: Collection[int]) -> None:
         *_unjoined(batches, right),
         *_contradicted(batches, right),
         *_resized(batches, right),
-        *_witnessed(batches, right),
+        *_joined_by(batches, right, set(_witnessed(batches, right))),
         *_cut(batches, right),
     }:
         batch = batches.found[at]
@@ -91,6 +92,20 @@ def _witnessed(batches: FileBatches, right: Collection[int]) -> Iterator[int]:
         room = FreeOffsets(first, end, is_certain_before, is_certain_behind)
         if witnesses.contradict(batches.found[at], room):
             yield at
+
+
+def _joined_by(
+    batches: FileBatches, right: Collection[int], doubted: Collection[int]
+) -> Iterator[int]:
+    """Yield some batches, and those that join only them, directly or by others."""
+    for at in (each for each in doubted if batches.found[each].trust >= Trust.CONFIRMED):
+        first = last = at
+        while first - 1 in right and batches.joins_before(first, right):
+            first -= 1
+        while last + 1 in right and batches.joins_after(last, right):
+            last += 1
+        is_alone = not (batches.joins_before(first, right) or batches.joins_after(last, right))
+        yield from range(first, last + 1) if is_alone else (at,)
 
 
 def _cut(batches: FileBatches, right: Collection[int]) -> Iterator[int]:

@@ -92,7 +92,10 @@ class OffsetWitnesses:
         self._snapshot = snapshot
 
     def contradict(self, batch: SalvagedBatch, room: FreeOffsets) -> bool:
-        """Return whether a witness has another offset for a batch, in the room around it."""
+        """Return whether a witness has another offset for a batch, in the room around it.
+
+        A snapshot has it anywhere: the sequences show that it is this batch.
+        """
         end = INT64_MAX if room.end is None else room.end
         if room.first >= batch.offset and batch.next_offset >= end:
             return False
@@ -101,7 +104,7 @@ class OffsetWitnesses:
             (room.is_certain_before and has_entry(batch.header, room.first, end=batch.offset))
             or (room.is_certain_behind and has_entry(batch.header, batch.next_offset, end=room.end))
             or self._has_epoch(batch, room.first, end)
-            or self._has_last_offset(batch, room.first, end)
+            or self._has_other_last_offset(batch)
         )
 
     def _has_epoch(self, batch: SalvagedBatch, first: int, end: int) -> bool:
@@ -115,11 +118,9 @@ class OffsetWitnesses:
         width = batch.next_offset - batch.offset
         return not is_within and max(first, low) + width <= min(end, high)
 
-    def _has_last_offset(self, batch: SalvagedBatch, first: int, end: int) -> bool:
-        """Return whether the last offset of a producer's last batch is another one in a range."""
-        last = self._produced(batch.header)
-        is_within = first + batch.last_offset - batch.offset <= last < end
-        return is_within and last != batch.last_offset
+    def _has_other_last_offset(self, batch: SalvagedBatch) -> bool:
+        """Return whether the batch is the last one of its producer, with another last offset."""
+        return self._produced(batch.header) not in (-1, batch.last_offset)
 
     def _produced(self, header: BatchHeader) -> int:
         """Return the last offset of a batch by the snapshot, -1 if that does not have the batch."""

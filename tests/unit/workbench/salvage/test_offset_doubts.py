@@ -4,11 +4,22 @@ import struct
 
 import pytest
 
+from cordwood.storage.producers.producer_snapshot import encode_snapshot
+from cordwood.storage.producers.producer_state_entry import BatchMetadata, ProducerStateEntry
 from cordwood.workbench.salvage.batch_chain import BatchChain
 from cordwood.workbench.salvage.file_bounds import FileBounds
-from cordwood.workbench.salvage.offset_witnesses import OffsetWitnesses
+from cordwood.workbench.salvage.offset_witnesses import OffsetWitnesses, SnapshotFile
 from cordwood.workbench.salvage.salvaged_batch import Trust
-from tests.unit.workbench.salvage_samples import batch, broken, chain_of, harmed, indexes
+from tests.unit.workbench.salvage_samples import (
+    SOURCE,
+    batch,
+    broken,
+    chain_of,
+    directory,
+    harmed,
+    idempotent,
+    indexes,
+)
 
 
 def trusts(chain: BatchChain) -> list[tuple[int, Trust]]:
@@ -87,3 +98,16 @@ def test_time_of_a_damaged_batch_does_not_make_the_next_one_doubtful() -> None:
     chain = chain_of(data, bounds=FileBounds(0, 12, witnesses=witnesses))
 
     assert trusts(chain)[-2:] == [(4, Trust.LED), (8, Trust.LED)]
+
+
+@pytest.mark.parametrize(("base", "trust"), ((66, Trust.UNJOINED), (2, Trust.LED)))
+def test_batches_that_join_only_a_contradicted_one_are_doubtful(base: int, trust: Trust) -> None:
+    """A snapshot has the offset of the last one; both were moved as far."""
+    state = ProducerStateEntry(7, 0, (BatchMetadata(base, 2, 0, 1000),), -1, 1000)
+    files = directory({f"{3:020}.snapshot": encode_snapshot([state])})
+    witnesses = OffsetWitnesses(snapshot=SnapshotFile(files, SOURCE, 3))
+    data = batch(0, 1) + batch(base - 1, 1) + idempotent(base)
+
+    chain = chain_of(data, bounds=FileBounds(0, witnesses=witnesses))
+
+    assert trusts(chain) == [(0, Trust.LED), (base - 1, trust), (base, trust)]

@@ -75,8 +75,8 @@ def test_first_epoch_may_have_begun_before_the_log_start(*, has_first_epoch: boo
         (10, 8, FreeOffsets(0, 30), False),
         (11, 8, FreeOffsets(0, 30), True),
         (9, 8, FreeOffsets(0, 12), True),
-        (9, 8, FreeOffsets(0, 11), False),
-        (12, 8, FreeOffsets(11, 30), False),
+        (9, 8, FreeOffsets(0, 11), True),
+        (12, 8, FreeOffsets(11, 30), True),
         (11, 7, FreeOffsets(0, 30), False),
     ),
 )
