@@ -115,7 +115,8 @@ def _places_of(
     """Yield the offsets that each damaged range lies between.
 
     A batch that a search has found may be a part of a damaged one, which ends behind it then. A
-    batch that is left out and has no room there may have had its own offsets.
+    batch that is left out and has no room there may have had its own offsets. So may one that a
+    search has found, if only the next batch contradicts it.
     """
     firm = [at for at in kept if row.found[at].trust is not Trust.FOUND]
     present = set(kept)
@@ -125,11 +126,29 @@ def _places_of(
         if damage.was_searched:
             _, after = row.room(firm, index, stop=stop)
             end = end if after is None else after
+            end = None if end is None else max(end, _end_of_left_out(row, kept, index))
         if damage.why == OUT_OF_ORDER and end is not None and index not in present:
             batch = row.found[index]
             if end - first < batch.next_offset - batch.offset:
                 first, end = min(first, batch.offset), max(end, batch.next_offset)
         yield first, end
+
+
+def _end_of_left_out(row: FileBatches, kept: Sequence[int], start: int) -> int:
+    """Return the end of the batches from a place on that are left out for the next one alone.
+
+    They fit between those around that one; 0 without any.
+    """
+    place = bisect_left(kept, start)
+    if place == len(kept):
+        return 0
+    low, high = row.room([*kept[:place][-1:], *kept[place + 1 :][:1]], start, stop=start)
+    ends = (
+        each.next_offset
+        for each in row.found[start : kept[place]]
+        if low <= each.offset and (high is None or each.next_offset <= high)
+    )
+    return max(ends, default=0)
 
 
 def _takes_a_place(damage: DamagedRange) -> bool:
