@@ -2,7 +2,8 @@
 
 If the offsets of a batch fill a hole between two other ones exactly, its offsets are right, and its
 place in the file is wrong. Without a damaged range between both places, it gets the place back. But
-if a batch stands there that has no other place, both have wrong offsets.
+if a batch stands there that has no other place, both have wrong offsets. If a cleaner has left room
+for the batch where it stands, its offsets may be the wrong ones.
 """
 
 from bisect import bisect_left
@@ -28,7 +29,9 @@ def restore_order(
     for at, batch in enumerate(found):
         if at not in chain and batch.trust >= Trust.CONFIRMED:
             place = _hole(found, order, batch, ends)
-            if place is not None and not _are_between(breaks, at, place):
+            if place is None or _has_room(found, order, at):
+                continue
+            if not _are_between(breaks, at, place):
                 places[at] = place
     places = {
         at: place
@@ -53,6 +56,15 @@ def _hole(
     after = {found[order[at]].offset} if at < len(order) else ends[1]
     is_hole = before == batch.offset and batch.next_offset in after
     return (order[at - 1] + 1 if at else 0) if is_hole else None
+
+
+def _has_room(found: Sequence[SalvagedBatch], order: Sequence[int], at: int) -> bool:
+    """Return whether the batches of the chain around a place leave room for the batch there."""
+    after = bisect_left(order, at)
+    if not 0 < after < len(order):
+        return False
+    room = found[order[after]].offset - found[order[after - 1]].next_offset
+    return room >= found[at].next_offset - found[at].offset
 
 
 def _standing(found: Sequence[SalvagedBatch], order: Sequence[int], place: int) -> Iterator[int]:

@@ -43,3 +43,13 @@ def test_batch_is_not_put_behind_a_damaged_range() -> None:
 
     assert offsets(data, FileBounds(0, 20)).count(8) <= 1
     assert not any(each.repairs for each in chain_of(data, bounds=FileBounds(0, 20)).batches)
+
+
+def test_batch_with_room_where_it_stands_is_not_put_into_a_hole() -> None:
+    """Its offsets may be the wrong ones: a cleaner has left a gap there."""
+    cleaned = FileBounds(0, 24, cleaned_to=24)
+
+    (first, *_) = chain_of(log(4, 8, 0, 20), bounds=cleaned).batches
+
+    assert (first.offset, first.repairs) == (4, ())
+    assert offsets(log(4, 8, 0, 12), cleaned) == [0, 4, 8, 12]
