@@ -9,16 +9,22 @@ written at the new offset, with the same damage elsewhere.
 
 `has_aborted`: the index has a false entry for a commit marker, of which all bytes are changed that
 an abort has not: its type and its checksum. An abort has the same entry, and leaves the same bytes.
+
+`zeroed_aborts`: the headers of all batches from a false marker up to the true one are zeros. Any
+batches may have been there, among them the abort that the index has.
 """
 
-from collections.abc import Collection
+import struct
+from collections.abc import Collection, Iterator
 from copy import deepcopy
 from dataclasses import replace
 
+from cordwood.records.record_batch import HEADER_SIZE
+from cordwood.storage.segment.transaction_index import ABORTED_TXN_SIZE, AbortedTxn
 from tests.adversary.damages import DamagedLog
 from tests.adversary.log_layout import lay_out
 from tests.adversary.planned_batch import PlannedBatch
-from tests.adversary.random_logs import RandomLog, fill
+from tests.adversary.random_logs import RandomLog, WrittenBatch, fill
 
 EPOCHS = "leader-epoch-checkpoint"
 
@@ -153,6 +159,33 @@ def has_aborted(damage: DamagedLog, number: int) -> bool:
     files = lay_out(plan, segments).files
     same = {**log.files, file: files[file], index: damage.files.get(index, b"")}
     return files == same and file in damage.files and _leaves(damage, file, files[file])
+
+
+def zeroed_aborts(damage: DamagedLog) -> Iterator[AbortedTxn]:
+    """Yield the false entries of indexes whose markers, and the true ones, are zeros."""
+    log = damage.source
+    markers = [each for each in log.batches if each.kind in ("abort", "commit")]
+    for name in (each for each in damage.files if each.endswith(".txnindex")):
+        for entry in _aborted(damage.files[name]) - _aborted(log.files.get(name, b"")):
+            own = (each for each in markers if each.producer_id == entry.producer_id)
+            end = next((each for each in own if each.base_offset > entry.last_offset), None)
+            if end is not None and all(
+                _is_zeroed(damage, each)
+                for each in log.batches
+                if entry.last_offset <= each.last_offset <= end.last_offset
+            ):
+                yield entry
+
+
+def _aborted(data: bytes) -> set[AbortedTxn]:
+    whole = data[: len(data) // ABORTED_TXN_SIZE * ABORTED_TXN_SIZE]
+    return {AbortedTxn(*fields) for _, *fields in struct.iter_unpack(">hqqqq", whole)}
+
+
+def _is_zeroed(damage: DamagedLog, batch: WrittenBatch) -> bool:
+    data = damage.files.get(batch.file, b"")
+    header = data[batch.position : min(batch.end, batch.position + HEADER_SIZE)]
+    return bool(header) and not any(header)
 
 
 def _room(log: RandomLog, number: int) -> tuple[int, int]:

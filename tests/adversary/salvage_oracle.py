@@ -24,6 +24,7 @@ from cordwood.records.record import Record
 from cordwood.records.record_batch import RecordBatch
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.storage.log_config import LogConfig
+from cordwood.storage.segment.transaction_index import AbortedTxn
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
@@ -32,7 +33,7 @@ from cordwood.workbench.salvage.salvage_report import ReportedOffsets, SalvageRe
 from cordwood.workbench.verify.verify import verify
 from tests.adversary.batch_bytes import RecordContent
 from tests.adversary.damages import SHIFTING, DamagedLog
-from tests.adversary.other_histories import has_aborted, has_ended, other_history
+from tests.adversary.other_histories import has_aborted, has_ended, other_history, zeroed_aborts
 from tests.adversary.random_logs import NAME, RandomLog, WrittenRecord
 
 SOURCE = f"/source/{NAME}"
@@ -170,6 +171,7 @@ def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[st
     lost, doubtful = OffsetRanges(report.lost), OffsetRanges(report.doubtful)
     # A segment of which no file is left looks like what a cleaner removes.
     gaps = OffsetRanges(report.gaps, end=log.cleaned_to)
+    aborts = list(zeroed_aborts(damage))
     for record in log.records:
         offset = record.content.offset
         got = result.records.get(offset)
@@ -180,6 +182,7 @@ def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[st
             is_lost
             and not _is_before_start(damage, record, result)
             and not has_ended(damage, record.file)
+            and offset not in [each.last_offset for each in aborts]
         ):
             yield f"{offset} is lost without a report"
         if got is not None and not is_same and offset not in doubtful:
@@ -190,7 +193,7 @@ def _judged(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Iterable[st
             and got is not None
             and got.state != record.state
             and is_visible
-            and not (got.state == "aborted" and has_aborted(damage, record.batch))
+            and not (got.state == "aborted" and _has_aborted(damage, record, aborts))
         ):
             yield f"{offset} was {record.state} and is {got.state}"
         if not is_same and _is_whole(damage, record.batch):
@@ -213,6 +216,15 @@ def _gone_by_offset(log: RandomLog, damage: DamagedLog, result: Salvaged) -> Ite
             damage, record.batch
         ):
             yield f"{record.content.offset} is whole but for its base offset, and is gone"
+
+
+def _has_aborted(damage: DamagedLog, record: WrittenRecord, aborts: list[AbortedTxn]) -> bool:
+    """Return whether the transaction of a record may have been aborted, by what is left of it."""
+    offset, producer_id = record.content.offset, damage.source.batches[record.batch].producer_id
+    return has_aborted(damage, record.batch) or any(
+        each.producer_id == producer_id and each.first_offset <= offset < each.last_offset
+        for each in aborts
+    )
 
 
 def _is_gone(damage: DamagedLog, file: str) -> bool:

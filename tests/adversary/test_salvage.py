@@ -50,7 +50,7 @@ RANDOM_ONCE_WRONG: Final = (
         119858,
         111169,
     ),
-    *(200965, 202360, 219531, 226510, 230051, 410158),
+    *(200965, 202360, 219531, 226510, 230051, 331600, 410158, 421434, 502488, 524729, 533320),
 )
 #: The same with chosen kinds of damage, and those.
 ONCE_WRONG: Final = (
@@ -66,7 +66,7 @@ ONCE_WRONG: Final = (
     (169, ("marker", "marker", "header")),
     *((seed, ("torn file", _OUTSIDE)) for seed in (233, 32447)),
     (2118, (_OUTSIDE, "flipped bits")),
-    *((seed, (_OUTSIDE, _OUTSIDE)) for seed in (2123, 33340)),
+    *((seed, (_OUTSIDE, _OUTSIDE)) for seed in (2123, 32192, 33340)),
     *((seed, (_OUTSIDE, _OUTSIDE, "lost epochs")) for seed in (92, 154)),
     (661, ("false abort", "burst")),
     *((seed, ("false abort", "marker")) for seed in (279, 400)),

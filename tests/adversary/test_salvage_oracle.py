@@ -6,7 +6,12 @@ from dataclasses import replace
 import pytest
 
 from tests.adversary.damages import DamagedLog, damaged
-from tests.adversary.other_histories import has_aborted, has_ended, has_other_history
+from tests.adversary.other_histories import (
+    has_aborted,
+    has_ended,
+    has_other_history,
+    zeroed_aborts,
+)
 from tests.adversary.random_logs import fill, random_log
 from tests.adversary.salvage_oracle import violations
 
@@ -166,3 +171,27 @@ def test_zeroed_marker_without_an_entry_was_no_abort() -> None:
     del damage.files[INDEX]
 
     assert not has_aborted(damage, ELEVEN)
+
+
+#: A log whose records at 2 and at 3 to 5 are committed by the marker at 6.
+ZEROED = 331_600
+
+
+def zeroed(end: int) -> DamagedLog:
+    """Return the log with a false abort at 5, and zeros up to a position of the file from 3 on."""
+    log = random_log(ZEROED)
+    damage = DamagedLog(log, dict(log.files), dict(log.beside))
+    damage.files[f"{3:020}.txnindex"] = struct.pack(">hqqqq", 0, 200, 2, 5, 6)
+    damage.overwrite(f"{3:020}.log", 0, bytes(end))
+    return damage
+
+
+def test_abort_may_have_been_among_batches_of_which_nothing_is_left() -> None:
+    """The marker ends at 268."""
+    assert [each.last_offset for each in zeroed_aborts(zeroed(268))] == [5]
+    assert violations(random_log(ZEROED), zeroed(268)) == []
+
+
+@pytest.mark.parametrize("end", (0, 60, 190, 250))
+def test_abort_was_not_among_batches_of_which_something_is_left(end: int) -> None:
+    assert list(zeroed_aborts(zeroed(end))) == []
