@@ -280,7 +280,7 @@ def _confirm(
 
     They join the base offset of the next file, or an end that is named elsewhere. If none is known,
     or if they are many, they join the end of the batch that was damaged, or a batch before it.
-    Without any such end, they are consecutive.
+    Without any such end, they are consecutive. A batch in a value may do all of this.
     """
     searched = [(index, damage) for index, damage in damages if damage.was_searched]
     if not searched:
@@ -290,6 +290,9 @@ def _confirm(
     if start >= len(found):
         return found
     first, last = found[start], found[-1]
+    before = found[start - 1].next_offset if start else bounds.base
+    if _is_inside(first, damage.header, after=before):
+        return found
     ends = bounds.ends
     starts = _starts_behind(found, start, damage.header, bounds)
     # A file that ends elsewhere is torn, perhaps at the end of a batch in a value.
@@ -317,6 +320,16 @@ def _confirm(
         else each
         for index, each in enumerate(found)
     ]
+
+
+def _is_inside(batch: SalvagedBatch, header: BatchHeader | None, *, after: int | None) -> bool:
+    """Return whether a batch has offsets and bytes of a damaged one that continues the log."""
+    return (
+        header is not None
+        and header.base_offset == after
+        and batch.offset < header.next_offset
+        and batch.header.position < header.end
+    )
 
 
 def _last_old(found: Sequence[SalvagedBatch], damages: Sequence[tuple[int, DamagedRange]]) -> int:

@@ -258,6 +258,17 @@ def test_found_batch_is_doubtful_unless_its_offsets_join() -> None:
     assert [each.trust for each in joined.batches] == [Trust.LED, *[Trust.CONFIRMED] * 2]
 
 
+def test_batch_that_ends_a_torn_value_is_doubtful_although_its_offsets_join() -> None:
+    """The header of the torn batch has the offsets up to the next file."""
+    inner = batch(7, 1)
+    data = batch(4, count=4, value=inner)
+    torn = data[: data.index(inner) + len(inner)]
+
+    chain = chained(torn, FileBounds(4, 8))
+
+    assert [each.is_doubtful for each in chain.batches] == [True] * len(chain.batches)
+
+
 def test_found_batch_is_no_end_of_the_damage_before_it() -> None:
     chain = chained(batch(0) + bytes(70) + batch(9), FileBounds(0, 90))
 
