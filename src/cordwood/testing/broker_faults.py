@@ -50,7 +50,10 @@ _APIS: Final = frozenset(api.name for api in APIS.values())
 
 
 class FaultNotMetError(AssertionError):
-    """A fault was armed, and fewer requests or calls than planned have met it."""
+    """A fault was armed, and fewer requests or calls than planned have met it.
+
+    Remedy: correct the name of the API or the topic, or plan the fault with `times=None`.
+    """
 
 
 def last_of(first: int, times: int | None) -> int:

@@ -25,7 +25,10 @@ class ClusterAuthorizationFailedError(AccessError):
 
 
 class UnsupportedSaslMechanismError(AccessError):
-    """The broker does not offer this SASL mechanism."""
+    """The broker does not offer this SASL mechanism.
+
+    Remedy: choose a mechanism of `sasl.enabled.mechanisms` of the broker.
+    """
 
     code = 33
 
@@ -43,13 +46,19 @@ class TransactionalIdAuthorizationFailedError(AccessError):
 
 
 class SecurityDisabledError(AccessError):
-    """Authorization is disabled, so ACLs cannot be read or changed."""
+    """Authorization is disabled, so ACLs cannot be read or changed.
+
+    Remedy: configure an authorizer, or do without ACLs.
+    """
 
     code = 54
 
 
 class SaslAuthenticationFailedError(AccessError):
-    """The SASL credentials were rejected."""
+    """The SASL credentials were rejected.
+
+    Remedy: correct the user name and the password.
+    """
 
     code = 58
 
@@ -85,18 +94,27 @@ class DelegationTokenAuthorizationFailedError(AccessError):
 
 
 class DelegationTokenExpiredError(AccessError):
-    """The delegation token has expired."""
+    """The delegation token has expired.
+
+    Remedy: create a new token.
+    """
 
     code = 66
 
 
 class TopicDeletionDisabledError(AccessError):
-    """Topic deletion is disabled."""
+    """Topic deletion is disabled.
+
+    Remedy: set `delete.topic.enable=true` on the broker.
+    """
 
     code = 73
 
 
 class UnacceptableCredentialError(AccessError):
-    """The credential is weaker than the broker accepts."""
+    """The credential is weaker than the broker accepts.
+
+    Remedy: raise the iterations of the credential.
+    """
 
     code = 93

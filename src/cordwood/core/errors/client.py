@@ -7,7 +7,10 @@ from cordwood.core.errors.tree import ClientFaultError
 
 
 class OffsetOutOfRangeError(ClientFaultError):
-    """The offset is below the log start offset or above the log end offset."""
+    """The offset is below the log start offset or above the log end offset.
+
+    Remedy: seek to an offset of the log, or set `auto_offset_reset`.
+    """
 
     code = 1
 
@@ -19,49 +22,75 @@ class InvalidFetchSizeError(ClientFaultError):
 
 
 class MessageTooLargeError(ClientFaultError):
-    """A batch is larger than the topic or the broker allows."""
+    """A batch is larger than the topic or the broker allows.
+
+    Remedy: send smaller records, or raise `max_request_size` of the producer and
+    `max.message.bytes` of the topic.
+    """
 
     code = 10
 
 
 class OffsetMetadataTooLargeError(ClientFaultError):
-    """The metadata string of a committed offset is too long."""
+    """The metadata string of a committed offset is too long.
+
+    Remedy: shorten the metadata, or raise `offset.metadata.max.bytes` of the broker.
+    """
 
     code = 12
 
 
 class InvalidTopicError(ClientFaultError):
-    """The topic's name is illegal, or the topic may not be used this way."""
+    """The topic's name is illegal, or the topic may not be used this way.
+
+    Remedy: use letters, digits, `.`, `_` and `-`, at most 249 characters, and no internal topic.
+    """
 
     code = 17
 
 
 class RecordListTooLargeError(ClientFaultError):
-    """A set of batches is larger than a whole segment may be."""
+    """A set of batches is larger than a whole segment may be.
+
+    Remedy: lower `batch_size`, or raise `segment.bytes` of the topic.
+    """
 
     code = 18
 
 
 class InvalidRequiredAcksError(ClientFaultError):
-    """The required acks value of a produce request is invalid."""
+    """The required acks value of a produce request is invalid.
+
+    Remedy: set `acks` to 0, 1 or all.
+    """
 
     code = 21
 
 
 class InconsistentGroupProtocolError(ClientFaultError):
-    """The member and its group share no protocol."""
+    """The member and its group share no protocol.
+
+    Remedy: give all members of the group an assignor in common in `partition_assignment_strategy`.
+    """
 
     code = 23
 
 
 class InvalidGroupIdError(ClientFaultError):
-    """The group's id is empty or illegal."""
+    """The group's id is empty or illegal.
+
+    Remedy: give the consumer a `group_id`.
+    """
 
     code = 24
 
 
 class InvalidSessionTimeoutError(ClientFaultError):
-    """The session timeout is outside the range that the broker allows."""
+    """The session timeout is outside the range that the broker allows.
+
+    Remedy: set `session_timeout_ms` between `group.min.session.timeout.ms` and
+    `group.max.session.timeout.ms` of the broker.
+    """
 
     code = 26
 
@@ -73,49 +102,74 @@ class InvalidCommitOffsetSizeError(ClientFaultError):
 
 
 class InvalidTimestampError(ClientFaultError):
-    """A record's timestamp is too far from the broker's clock."""
+    """A record's timestamp is too far from the broker's clock.
+
+    Remedy: correct the clock of the producer, or raise `message.timestamp.before.max.ms` or
+    `message.timestamp.after.max.ms` of the topic.
+    """
 
     code = 32
 
 
 class UnsupportedVersionError(ClientFaultError):
-    """The broker does not support this version of the request."""
+    """The broker does not support this version of the request.
+
+    Remedy: upgrade the broker, or do without the feature.
+    """
 
     code = 35
 
 
 class TopicAlreadyExistsError(ClientFaultError):
-    """A topic of this name already exists."""
+    """A topic of this name already exists.
+
+    Remedy: use another name, or the existing topic.
+    """
 
     code = 36
 
 
 class InvalidPartitionsError(ClientFaultError):
-    """The number of partitions is not allowed."""
+    """The number of partitions is not allowed.
+
+    Remedy: give a number above the present number of partitions, and above 0.
+    """
 
     code = 37
 
 
 class InvalidReplicationFactorError(ClientFaultError):
-    """The replication factor is below one or above the number of brokers."""
+    """The replication factor is below one or above the number of brokers.
+
+    Remedy: give a factor of at most the number of brokers.
+    """
 
     code = 38
 
 
 class InvalidReplicaAssignmentError(ClientFaultError):
-    """The replicas named for a partition cannot be used."""
+    """The replicas named for a partition cannot be used.
+
+    Remedy: name registered brokers, each one once per partition.
+    """
 
     code = 39
 
 
 class InvalidConfigError(ClientFaultError):
-    """A setting has a value that is not allowed."""
+    """A setting has a value that is not allowed.
+
+    Remedy: correct the setting that the text of the error names.
+    """
 
     code = 40
 
 
 class InvalidRequestError(ClientFaultError):
-    """The request contradicts itself or lacks what it needs."""
+    """The request contradicts itself or lacks what it needs.
+
+    Remedy: correct the call as the text of the error states.
+    """
 
     code = 42
 
@@ -127,37 +181,57 @@ class UnsupportedForMessageFormatError(ClientFaultError):
 
 
 class PolicyViolationError(ClientFaultError):
-    """A policy of the cluster forbids the request."""
+    """A policy of the cluster forbids the request.
+
+    Remedy: change the request so that it satisfies the policy of the cluster.
+    """
 
     code = 44
 
 
 class OutOfOrderSequenceNumberError(ClientFaultError):
-    """A producer's sequence number left a gap."""
+    """A producer's sequence number left a gap.
+
+    Remedy: create the producer again; with a transaction, abort it first.
+    """
 
     code = 45
 
 
 class DuplicateSequenceNumberError(ClientFaultError):
-    """A producer's sequence number was already written."""
+    """A producer's sequence number was already written.
+
+    Remedy: none: the records are in the log already.
+    """
 
     code = 46
 
 
 class InvalidTxnStateError(ClientFaultError):
-    """The transaction is in a state that does not allow this step."""
+    """The transaction is in a state that does not allow this step.
+
+    Remedy: call `begin`, `commit` and `abort` in order; after a fatal error create the producer
+    again.
+    """
 
     code = 48
 
 
 class InvalidProducerIdMappingError(ClientFaultError):
-    """The producer id does not belong to the transactional id."""
+    """The producer id does not belong to the transactional id.
+
+    Remedy: create the producer again: its transactional id has expired
+    (`transactional.id.expiration.ms`).
+    """
 
     code = 49
 
 
 class InvalidTransactionTimeoutError(ClientFaultError):
-    """The transaction timeout is longer than the broker allows."""
+    """The transaction timeout is longer than the broker allows.
+
+    Remedy: set `transaction_timeout_ms` to at most `transaction.max.timeout.ms` of the broker.
+    """
 
     code = 50
 
@@ -181,31 +255,46 @@ class InvalidPrincipalTypeError(ClientFaultError):
 
 
 class NonEmptyGroupError(ClientFaultError):
-    """The group still has members."""
+    """The group still has members.
+
+    Remedy: stop the members of the group first.
+    """
 
     code = 68
 
 
 class GroupIdNotFoundError(ClientFaultError):
-    """The group id does not exist."""
+    """The group id does not exist.
+
+    Remedy: list the groups with `cordwood groups list`.
+    """
 
     code = 69
 
 
 class UnsupportedCompressionTypeError(ClientFaultError):
-    """The codec cannot be used with this version or format."""
+    """The codec cannot be used with this version or format.
+
+    Remedy: choose another `compression_type`.
+    """
 
     code = 76
 
 
 class GroupMaxSizeReachedError(ClientFaultError):
-    """The group has its maximum number of members."""
+    """The group has its maximum number of members.
+
+    Remedy: run fewer members, or raise `group.max.size` of the broker.
+    """
 
     code = 81
 
 
 class ElectionNotNeededError(ClientFaultError):
-    """The partition already has the leader it should have."""
+    """The partition already has the leader it should have.
+
+    Remedy: none: the partition has the leader that it should have.
+    """
 
     code = 84
     retriable = True
@@ -218,7 +307,10 @@ class NoReassignmentInProgressError(ClientFaultError):
 
 
 class GroupSubscribedToTopicError(ClientFaultError):
-    """The group is still subscribed to the topic whose offsets were to be deleted."""
+    """The group is still subscribed to the topic whose offsets were to be deleted.
+
+    Remedy: stop the members that subscribe to the topic first.
+    """
 
     code = 86
 
@@ -230,7 +322,10 @@ class ResourceNotFoundError(ClientFaultError):
 
 
 class DuplicateResourceError(ClientFaultError):
-    """The request names the same thing twice."""
+    """The request names the same thing twice.
+
+    Remedy: name each resource once.
+    """
 
     code = 92
 
@@ -278,7 +373,10 @@ class InconsistentClusterIdError(ClientFaultError):
 
 
 class TransactionalIdNotFoundError(ClientFaultError):
-    """The transactional id does not exist."""
+    """The transactional id does not exist.
+
+    Remedy: list the ids with `cordwood transactions list`.
+    """
 
     code = 105
 
@@ -296,13 +394,19 @@ class OffsetMovedToTieredStorageError(ClientFaultError):
 
 
 class UnreleasedInstanceIdError(ClientFaultError):
-    """The instance id still belongs to another member."""
+    """The instance id still belongs to another member.
+
+    Remedy: stop the other member with this `group_instance_id`, or use another id.
+    """
 
     code = 111
 
 
 class UnsupportedAssignorError(ClientFaultError):
-    """The group does not support this assignor or its version."""
+    """The group does not support this assignor or its version.
+
+    Remedy: choose an assignor of the broker in `group_remote_assignor`.
+    """
 
     code = 112
 
@@ -338,7 +442,10 @@ class InvalidRegistrationError(ClientFaultError):
 
 
 class TransactionAbortableError(ClientFaultError):
-    """The transaction has failed and can only be aborted; its id stays usable."""
+    """The transaction has failed and can only be aborted; its id stays usable.
+
+    Remedy: call `abort`, and repeat the transaction.
+    """
 
     code = 120
 
@@ -368,7 +475,10 @@ class VoterNotFoundError(ClientFaultError):
 
 
 class InvalidRegularExpressionError(ClientFaultError):
-    """The regular expression cannot be read."""
+    """The regular expression cannot be read.
+
+    Remedy: correct the pattern; with `group_protocol=consumer` it is one of RE2.
+    """
 
     code = 128
 

@@ -8,7 +8,10 @@ from cordwood.core.errors.tree import OutdatedError
 
 
 class UnknownTopicOrPartitionError(OutdatedError):
-    """The broker does not host this partition, or the partition does not exist."""
+    """The broker does not host this partition, or the partition does not exist.
+
+    Remedy: check the name of the topic, and create it if it does not exist.
+    """
 
     code = 3
     retriable = True
@@ -35,19 +38,28 @@ class NotCoordinatorError(OutdatedError):
 
 
 class IllegalGenerationError(OutdatedError):
-    """The group has moved on to another generation."""
+    """The group has moved on to another generation.
+
+    Remedy: poll again: the consumer rejoins its group. Commit inside `on_revoked`, not after it.
+    """
 
     code = 22
 
 
 class UnknownMemberIdError(OutdatedError):
-    """The member is not, or is no longer, a member of the group."""
+    """The member is not, or is no longer, a member of the group.
+
+    Remedy: poll again: the consumer rejoins its group. Poll more often than `max_poll_interval_ms`.
+    """
 
     code = 25
 
 
 class RebalanceInProgressError(OutdatedError):
-    """The group is rebalancing: the member has to rejoin."""
+    """The group is rebalancing: the member has to rejoin.
+
+    Remedy: poll again, so that the consumer rejoins its group; then commit.
+    """
 
     code = 27
 
@@ -60,7 +72,11 @@ class NotControllerError(OutdatedError):
 
 
 class InvalidProducerEpochError(OutdatedError):
-    """The producer's epoch is older than the broker's."""
+    """The producer's epoch is older than the broker's.
+
+    Remedy: create the producer again; a newer one with its transactional id has fenced it, or its
+    transaction timed out.
+    """
 
     code = 47
 
@@ -72,7 +88,10 @@ class TransactionCoordinatorFencedError(OutdatedError):
 
 
 class UnknownProducerIdError(OutdatedError):
-    """The broker no longer has state for this producer id."""
+    """The broker no longer has state for this producer id.
+
+    Remedy: create the producer again; records were deleted faster than it wrote.
+    """
 
     code = 59
 
@@ -118,13 +137,19 @@ class MemberIdRequiredError(OutdatedError):
 
 
 class FencedInstanceIdError(OutdatedError):
-    """Another member has taken over this static instance id."""
+    """Another member has taken over this static instance id.
+
+    Remedy: give each member its own `group_instance_id`.
+    """
 
     code = 82
 
 
 class ProducerFencedError(OutdatedError):
-    """A newer producer has taken over the transactional id."""
+    """A newer producer has taken over the transactional id.
+
+    Remedy: close this producer: a newer one uses its `transactional_id`.
+    """
 
     code = 90
 
@@ -157,13 +182,19 @@ class NewLeaderElectedError(OutdatedError):
 
 
 class FencedMemberEpochError(OutdatedError):
-    """The coordinator has fenced the member's epoch: the member has to rejoin."""
+    """The coordinator has fenced the member's epoch: the member has to rejoin.
+
+    Remedy: poll again: the consumer rejoins its group.
+    """
 
     code = 110
 
 
 class StaleMemberEpochError(OutdatedError):
-    """The member's epoch is outdated; its next heartbeat brings the new one."""
+    """The member's epoch is outdated; its next heartbeat brings the new one.
+
+    Remedy: poll again, then commit.
+    """
 
     code = 113
 

@@ -7,27 +7,40 @@ from cordwood.core.errors.tree import ServerFaultError
 
 
 class UnknownServerError(ServerFaultError):
-    """An unexpected server error without a code of its own."""
+    """An unexpected server error without a code of its own.
+
+    Remedy: read the log of the broker.
+    """
 
     code = -1
 
 
 class LeaderNotAvailableError(ServerFaultError):
-    """The partition has no leader at the moment."""
+    """The partition has no leader at the moment.
+
+    Remedy: wait for the election; if it does not end, start a broker that has a replica in sync.
+    """
 
     code = 5
     retriable = True
 
 
 class RequestTimedOutError(ServerFaultError):
-    """The response did not arrive in time."""
+    """The response did not arrive in time.
+
+    Remedy: check that the broker runs and that the network reaches it, or raise the timeout in the
+    text of the error.
+    """
 
     code = 7
     retriable = True
 
 
 class BrokerNotAvailableError(ServerFaultError):
-    """The broker is not available."""
+    """The broker is not available.
+
+    Remedy: start the broker.
+    """
 
     code = 8
 
@@ -40,7 +53,10 @@ class ReplicaNotAvailableError(ServerFaultError):
 
 
 class NetworkError(ServerFaultError):
-    """The connection was lost before the response arrived."""
+    """The connection was lost before the response arrived.
+
+    Remedy: check that the broker runs, and its `advertised.listeners`.
+    """
 
     code = 13
     retriable = True
@@ -54,21 +70,31 @@ class CoordinatorLoadInProgressError(ServerFaultError):
 
 
 class CoordinatorNotAvailableError(ServerFaultError):
-    """The coordinator is not available at the moment."""
+    """The coordinator is not available at the moment.
+
+    Remedy: wait; in a cluster check that the internal topics have a leader.
+    """
 
     code = 15
     retriable = True
 
 
 class NotEnoughReplicasError(ServerFaultError):
-    """Too few replicas are in sync to accept a write."""
+    """Too few replicas are in sync to accept a write.
+
+    Remedy: start more brokers with replicas, or lower `min.insync.replicas` of the topic.
+    """
 
     code = 19
     retriable = True
 
 
 class NotEnoughReplicasAfterAppendError(ServerFaultError):
-    """The write is in the leader's log, but too few replicas are in sync to acknowledge it."""
+    """The write is in the leader's log, but too few replicas are in sync to acknowledge it.
+
+    Remedy: start more brokers with replicas; a retry may write the records twice without
+    idempotence.
+    """
 
     code = 20
     retriable = True
@@ -88,7 +114,10 @@ class OperationNotAttemptedError(ServerFaultError):
 
 
 class KafkaStorageError(ServerFaultError):
-    """The disk under a log failed."""
+    """The disk under a log failed.
+
+    Remedy: replace the disk or free space, then restart the broker.
+    """
 
     code = 56
     retriable = True
@@ -116,21 +145,30 @@ class PreferredLeaderNotAvailableError(ServerFaultError):
 
 
 class EligibleLeadersNotAvailableError(ServerFaultError):
-    """No replica is eligible to become leader."""
+    """No replica is eligible to become leader.
+
+    Remedy: start a broker with a replica in sync, or allow an unclean election.
+    """
 
     code = 83
     retriable = True
 
 
 class UnstableOffsetCommitError(ServerFaultError):
-    """Offsets of an open transaction are pending."""
+    """Offsets of an open transaction are pending.
+
+    Remedy: end the open transaction that commits the offsets.
+    """
 
     code = 88
     retriable = True
 
 
 class ThrottlingQuotaExceededError(ServerFaultError):
-    """A quota is exceeded: the request has to wait."""
+    """A quota is exceeded: the request has to wait.
+
+    Remedy: send fewer requests, or raise the quota.
+    """
 
     code = 89
     retriable = True

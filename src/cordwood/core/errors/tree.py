@@ -8,7 +8,10 @@ from typing import ClassVar
 
 
 class CordwoodError(Exception):
-    """Root of every error that this package raises on purpose."""
+    """Root of every error that this package raises on purpose.
+
+    Remedy: do what the text of the error states.
+    """
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild the error without `__init__`, because pickle does not pass keywords."""
@@ -16,7 +19,10 @@ class CordwoodError(Exception):
 
 
 class BytesError(CordwoodError, ValueError):
-    """A primitive that does not fit its field, or invalid bytes."""
+    """A primitive that does not fit its field, or invalid bytes.
+
+    Remedy: check the bytes: they are cut, or of another kind.
+    """
 
     def __init__(self, what: str, *, position: int, expected: int | str, found: int | str) -> None:
         super().__init__(what)
@@ -105,17 +111,25 @@ class TableError(PlaceError):
 
 
 class KernelLibraryError(PlaceError):
-    """A library of kernels was cut, or was built from other sources."""
+    """A library of kernels was cut, or was built from other sources.
+
+    Remedy: install Cordwood again, or run `make kernels` in a clone.
+    """
 
 
 class StartInterruptedError(CordwoodError):
-    """A signal has ended the process while its broker started."""
+    """A signal has ended the process while its broker started.
+
+    Remedy: start the broker again.
+    """
 
 
 class ListenError(CordwoodError):
     """A listener address cannot be bound: it is in use, or not an address of this machine.
 
     `key` is the setting that gave the address.
+
+    Remedy: stop the other program, or listen on another address.
     """
 
     def __init__(self, problem: str, *, key: str, remedy: str) -> None:
@@ -160,7 +174,10 @@ class MetadataConflictError(CordwoodError):
 
 
 class KafkaError(CordwoodError):
-    """An error with a wire code; `retriable` states whether the same request may succeed later."""
+    """An error with a wire code; `retriable` states whether the same request may succeed later.
+
+    Remedy: see the text of the error, and the log of the broker.
+    """
 
     code: ClassVar[int] = -1
     retriable: ClassVar[bool] = False
@@ -170,23 +187,39 @@ class KafkaError(CordwoodError):
 
 
 class ClientFaultError(KafkaError):
-    """The request is wrong and has to change."""
+    """The request is wrong and has to change.
+
+    Remedy: change the request; the text of the error states what the broker rejected.
+    """
 
 
 class AccessError(ClientFaultError):
-    """The rights, the credentials or the security settings have to change."""
+    """The rights, the credentials or the security settings have to change.
+
+    Remedy: grant the right to the principal, or use other credentials or another listener.
+    """
 
 
 class OutdatedError(KafkaError):
-    """The client's metadata, group state or own epoch is outdated."""
+    """The client's metadata, group state or own epoch is outdated.
+
+    Remedy: none for a retriable error, which the clients retry with fresh metadata; otherwise
+    create the client again.
+    """
 
 
 class ServerFaultError(KafkaError):
-    """The request was right, and the server could not serve it."""
+    """The request was right, and the server could not serve it.
+
+    Remedy: wait and retry; if the error persists, read the log of the broker.
+    """
 
 
 class BadRecordsError(KafkaError):
-    """Record bytes are invalid; names the position, the expected and the found value."""
+    """Record bytes are invalid; names the position, the expected and the found value.
+
+    Remedy: check the log with `cordwood log verify`, and repair it with `cordwood log salvage`.
+    """
 
     def __init__(
         self,
