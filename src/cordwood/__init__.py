@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-    from cordwood.client import aio
+    from cordwood import aio, errors
     from cordwood.client.blocking import Admin, Consumer, Producer
     from cordwood.client.consumer.completed_fetch import ConsumedRecord
     from cordwood.client.group_offset import GroupMetadata, GroupOffset
@@ -57,11 +57,15 @@ __all__ = (
     "aio",
     "batches",
     "decoder",
+    "errors",
     "open_directory",
     "open_log",
     "read_columns",
     "read_table",
 )
+
+#: Modules that are names of this package without an import of their own.
+_MODULES = {"aio", "errors"}
 
 _HOMES = {
     "Admin": "cordwood.client.blocking",
@@ -117,17 +121,14 @@ def open_directory(path: "str | PathLike[str]") -> "Iterator[PartitionView]":
 
 def __getattr__(name: str) -> object:
     """Import the module of a public name on first access."""
-    if name == "aio":
-        from cordwood.client import aio
+    from importlib import import_module
 
-        return aio
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     home = _HOMES.get(name)
     if home is None:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-
-    from importlib import import_module
-
     value: object = getattr(import_module(home), name)
     globals()[name] = value
     return value

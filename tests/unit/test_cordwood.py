@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import cordwood
-from cordwood.client import aio, blocking
+from cordwood import aio
+from cordwood.client import blocking
 from cordwood.core.uuids import Uuid
 from cordwood.records.batch_builder import BatchFields
 from cordwood.storage.append_origin import AppendOrigin

@@ -84,7 +84,7 @@ def _serve(context: typer.Context) -> None:
 
 def _print_version(is_given: bool) -> None:  # noqa: FBT001  # how typer calls it
     if is_given:
-        from cordwood import __version__  # noqa: PLC0415  # only this option needs it
+        from cordwood.core.version import __version__  # noqa: PLC0415  # only this option needs it
 
         print_output(f"cordwood {__version__}")
         raise typer.Exit

@@ -19,7 +19,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from cordwood import __version__
 from cordwood.broker.dispatch import load_handlers
 from cordwood.broker.process.descriptor_budget import DescriptorBudget, raise_descriptor_limit
 from cordwood.broker.process.freed_memory import CHECK_MS, FreedMemory, system_memory
@@ -40,6 +39,7 @@ from cordwood.coordination.runtime.background_tasks import BackgroundTasks
 from cordwood.core.errors import KafkaStorageError, SettingError, StartInterruptedError
 from cordwood.core.ports import Lane, Worker
 from cordwood.core.settings import SettingSource
+from cordwood.core.version import __version__
 from cordwood.embedded import system_runtime
 from cordwood.node.node import Node
 from cordwood.observability.log_writer import LogWriter, stop_writing, write_events
