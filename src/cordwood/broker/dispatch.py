@@ -52,7 +52,7 @@ class HandlerRoute(NamedTuple):
 
 ROUTES: Final[Mapping[int, HandlerRoute]] = MappingProxyType(
     {
-        0: HandlerRoute("produce", "produce"),
+        0: HandlerRoute("produce", "begin_produce"),
         1: HandlerRoute("fetch", "fetch"),
         2: HandlerRoute("offsets", "list_offsets"),
         3: HandlerRoute("metadata", "metadata"),
@@ -278,6 +278,12 @@ class _EncodedLater:
         self._pending = pending
         self._version = version
         self._began_ms = began_ms
+
+    def done(self) -> bool:
+        return self._pending.done()
+
+    def add_done_callback(self, call: Callable[[], object]) -> None:
+        self._pending.add_done_callback(call)
 
     def known(self) -> list[Chunk] | None:
         if not self._pending.done():

@@ -4,14 +4,17 @@
     acks  1   a response once this broker has the records
     acks -1   a response once all in-sync replicas have them, or REQUEST_TIMED_OUT
 
-All record sets are appended before the first wait, so that the partitions of a request share it.
-A duplicate batch gets the offsets of its first append. From version 10 on, NOT_LEADER_OR_FOLLOWER
-has the current leader with it. The transaction of a request is verified with its coordinator before
-the first append: see `transactional_batches`.
+All record sets are appended before the first wait, so that the partitions of a request share it,
+and so do the next requests of the connection (`pending_response`). A duplicate batch gets the
+offsets of its first append. From version 10 on, NOT_LEADER_OR_FOLLOWER has the current leader with
+it. The transaction of a request is verified with its coordinator before the first append: see
+`transactional_batches`.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from copy import copy
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -19,8 +22,10 @@ from cordwood.broker.coordinators.transaction_verifier import Verified
 from cordwood.broker.handlers.transactional_batches import BatchKey, verify_batches
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.metadata.metadata_image import INTERNAL_TOPICS
+from cordwood.broker.network.pending_response import PendingResponse
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.partitions.current_leaders import CurrentLeaders
+from cordwood.broker.partitions.delayed_produce import WrittenAppend
 from cordwood.broker.partitions.hosted_partitions import TopicRef
 from cordwood.broker.partitions.partition_leader import AppendRequest, PartitionAppendResult
 from cordwood.broker.partitions.topic_metrics import TopicMetrics
@@ -46,6 +51,7 @@ from cordwood.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from cordwood.protocol.schema import Response
 from cordwood.records.batch_header import read_header
 from cordwood.records.compression import Codec
 from cordwood.records.record_batch import MAGIC
@@ -60,6 +66,8 @@ _FIRST_BY_ID: Final = 13
 #: Kafka's own tools write to internal topics with this client id.
 _MAY_WRITE_INTERNAL: Final = "__admin_client"
 _NONE: Final = -1
+#: The most record sets of a request whose response is pending: it is made in one turn.
+_MOST_PENDING: Final = 32
 #: The origin of a batch that needs no verification.
 FROM_CLIENT: Final = AppendContext()
 _Outcome: TypeAlias = PartitionAppendResult | KafkaError
@@ -67,10 +75,13 @@ _Outcome: TypeAlias = PartitionAppendResult | KafkaError
 NOT_VERIFIED: Final[Mapping[BatchKey, Verified]] = MappingProxyType({})
 
 
-async def produce(
+async def begin_produce(
     broker: BrokerServices, context: RequestContext, request: ProduceRequest
-) -> ProduceResponse | None:
-    """Append the record sets; return the offsets or the error of each."""
+) -> ProduceResponse | PendingResponse | None:
+    """Append the record sets; return the offsets or the error of each.
+
+    The response of a small request whose records are written is pending until they count.
+    """
     turns = LoopTurns(broker.turns)
     appends: list[list[_Append]] = []
     producer = _Producer(broker, context, request, NOT_VERIFIED)
@@ -86,11 +97,25 @@ async def produce(
                 await turns.pause()
             append = _append(producer, topic, data=each)
             of_topic.append(append)
+    if request.acks != _NO_RESPONSE:
+        unknown = _written_appends(appends)
+        if unknown:
+            return PendingResponse(_PendingProduce(producer, appends, unknown).future, _raise)
     outcomes = [await _outcomes(of_topic, turns) for of_topic in appends]
     if request.acks == _NO_RESPONSE:
         _raise_first_error(outcomes)
         return None
     return await _response(producer, outcomes, turns)
+
+
+async def produce(
+    broker: BrokerServices, context: RequestContext, request: ProduceRequest
+) -> ProduceResponse | None:
+    """Append the record sets, and wait until they count."""
+    begun = await begin_produce(broker, context, request)
+    response = await begun.response() if isinstance(begun, PendingResponse) else begun
+    assert response is None or isinstance(response, ProduceResponse)
+    return response
 
 
 class _Append(NamedTuple):
@@ -130,6 +155,63 @@ class _Append(NamedTuple):
         else:
             self.metrics.record_append(outcome.result, self.size)
         return outcome
+
+
+def _written_appends(
+    appends: Sequence[Sequence[_Append]],
+) -> list[WrittenAppend[PartitionAppendResult]]:
+    """Return the appends that do not count yet; none if some are not written, or if they are many.
+
+    Until an append is written it needs the memory of its request.
+    """
+    unknown = list[WrittenAppend[PartitionAppendResult]]()
+    for each in chain.from_iterable(appends):
+        if isinstance(each.pending, WrittenAppend):
+            unknown.append(each.pending)
+        elif not each.is_done:
+            return []
+    return unknown if len(unknown) <= _MOST_PENDING else []
+
+
+class _PendingProduce:
+    """The response of a request whose records are written; `future` gets it once all count."""
+
+    __slots__ = ("_appends", "_producer", "_unknown", "future")
+
+    def __init__(
+        self,
+        producer: "_Producer",
+        appends: Sequence[Sequence[_Append]],
+        unknown: Sequence[WrittenAppend[PartitionAppendResult]],
+    ) -> None:
+        self.future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._producer = producer._replace(request=_without_records(producer.request))
+        self._appends = appends
+        self._unknown = len(unknown)
+        for each in unknown:
+            each.add_done_callback(self._count)
+
+    def _count(self, _: object) -> None:
+        self._unknown -= 1
+        if self._unknown or self.future.done():
+            return
+        try:
+            outcomes = [[each.outcome() for each in of_topic] for of_topic in self._appends]
+            self.future.set_result(_response_now(self._producer, outcomes))
+        except Exception as error:  # noqa: BLE001 - the connection raises it
+            self.future.set_exception(error)
+
+
+def _without_records(request: ProduceRequest) -> ProduceRequest:
+    """Return a request whose record sets are released."""
+    for topic in request.topics:
+        for each in topic.partitions:
+            each.records = None
+    return request
+
+
+def _raise(error: KafkaError) -> Response:
+    raise error
 
 
 async def _outcomes(appends: Sequence[_Append], turns: LoopTurns) -> list[_Outcome]:
@@ -214,26 +296,61 @@ async def _response(
     producer: _Producer, outcomes: Sequence[Sequence[_Outcome]], turns: LoopTurns
 ) -> ProduceResponse:
     """Return the outcomes by topic, with the leaders of partitions that are led elsewhere."""
-    broker, context, request, _ = producer
-    leaders: CurrentLeaders | None = None
-    responses: list[TopicProduceResponse] = []
-    for topic, results in zip(request.topics, outcomes, strict=True):
-        partitions: list[PartitionProduceResponse] = []
-        reference = topic.topic_id if context.api_version >= _FIRST_BY_ID else topic.name
+    response = _Response(producer)
+    for topic, results in zip(producer.request.topics, outcomes, strict=True):
+        response.add_topic(topic)
         for data, outcome in zip(topic.partitions, results, strict=True):
             if turns.is_over_at_light():
                 await turns.pause()
-            partitions.append(partition := _partition_response(data.index, outcome))
-            is_led_elsewhere = partition.error_code == NotLeaderOrFollowerError.code
-            if is_led_elsewhere and context.api_version >= _FIRST_WITH_LEADERS:
-                leaders = leaders or _leaders(broker, context)
-                partition.current_leader = leaders.find(reference, data.index)
-        response = TopicProduceResponse(
-            name=topic.name, topic_id=topic.topic_id, partitions=partitions
+            response.add(topic, index=data.index, outcome=outcome)
+    return response.message()
+
+
+def _response_now(producer: _Producer, outcomes: Sequence[Sequence[_Outcome]]) -> ProduceResponse:
+    """Return the response to a small request."""
+    response = _Response(producer)
+    for topic, results in zip(producer.request.topics, outcomes, strict=True):
+        response.add_topic(topic)
+        for data, outcome in zip(topic.partitions, results, strict=True):
+            response.add(topic, index=data.index, outcome=outcome)
+    return response.message()
+
+
+class _Response:
+    """A response to which outcomes are added in their order."""
+
+    __slots__ = ("_leaders", "_producer", "_topics")
+
+    def __init__(self, producer: _Producer) -> None:
+        self._producer = producer
+        self._topics = list[TopicProduceResponse]()
+        self._leaders: CurrentLeaders | None = None
+
+    def add_topic(self, topic: TopicProduceData) -> None:
+        """Add a topic without partitions."""
+        self._topics.append(
+            TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partitions=[])
         )
-        responses.append(response)
-    endpoints = [] if leaders is None else leaders.endpoints()
-    return ProduceResponse(responses=responses, node_endpoints=endpoints)
+
+    def add(self, topic: TopicProduceData, *, index: int, outcome: _Outcome) -> None:
+        """Add a partition to the last topic."""
+        broker, context, version = (
+            self._producer.broker,
+            self._producer.context,
+            self._producer.context.api_version,
+        )
+        partition = _partition_response(index, outcome)
+        self._topics[-1].partitions.append(partition)
+        is_led_elsewhere = partition.error_code == NotLeaderOrFollowerError.code
+        if is_led_elsewhere and version >= _FIRST_WITH_LEADERS:
+            reference = topic.topic_id if version >= _FIRST_BY_ID else topic.name
+            self._leaders = self._leaders or _leaders(broker, context)
+            partition.current_leader = self._leaders.find(reference, index)
+
+    def message(self) -> ProduceResponse:
+        """Return the whole response."""
+        endpoints = [] if self._leaders is None else self._leaders.endpoints()
+        return ProduceResponse(responses=self._topics, node_endpoints=endpoints)
 
 
 def _leaders(broker: BrokerServices, context: RequestContext) -> CurrentLeaders:

@@ -1,8 +1,9 @@
 """One client connection: request frames in, responses out in request order (Kafka: `KafkaChannel`).
 
-The event loop reads (`BufferedProtocol`), and one task handles requests one at a time (`run`). Of
-requests whose responses wait for an append, such as commits of offsets, those that have arrived are
-handled before the first wait: they share it.
+The event loop reads (`BufferedProtocol`), and one task handles requests one at a time (`run`). A
+response to a produce request or to a commit of offsets can wait for an append. Meanwhile the next
+requests of this API are handled as they arrive, and share the wait. Kafka reads the next request
+after the response.
 
 Reading pauses while a whole frame waits behind the request in progress, or while a frame waits for
 memory.
@@ -11,16 +12,21 @@ memory.
 import asyncio
 import socket
 import ssl
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.memory_pool import MemoryPool
 from cordwood.broker.network.network_receive import NetworkReceive, ReceivedFrame
-from cordwood.broker.network.pending_response import Handled, PendingChunks
+from cordwood.broker.network.pending_response import Handled
 from cordwood.broker.network.pipelined_responses import PipelinedResponses
 from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
+from cordwood.broker.network.response_queue import (
+    QueuedResponse,
+    ResponseQueue,
+    WaitingResponse,
+)
 from cordwood.broker.network.response_writer import (
     ResponseWriter,
     SocketWriter,
@@ -28,6 +34,7 @@ from cordwood.broker.network.response_writer import (
     wake,
 )
 from cordwood.broker.network.slice_reader import SliceReader
+from cordwood.broker.pending_results import next_turn
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import BytesError
 from cordwood.core.ports import Clock
@@ -50,23 +57,6 @@ _TLS_HANDSHAKE_SECONDS: Final = 10
 _TLS_SHUTDOWN_SECONDS: Final = 2
 #: The time of pipelined requests of one connection in one turn of the loop.
 _TURN_MS: Final = 2
-_API_KEY_BYTES: Final = 2
-
-
-class _Waiting(NamedTuple):
-    """A response that waits for an append, and its header."""
-
-    api_key: int
-    header: bytes
-    response: PendingChunks
-
-    async def frame(self) -> list[Chunk] | None:
-        """Wait for the response, and return its frame."""
-        chunks = self.response.known() or await self.response.chunks()
-        return None if chunks is None else framed(self.header, chunks)
-
-
-_Response: TypeAlias = _Waiting | list[Chunk] | None
 
 
 class ServerResources(NamedTuple):
@@ -81,7 +71,7 @@ class ServerResources(NamedTuple):
     slices: SliceReader
 
 
-class Connection(asyncio.BufferedProtocol):
+class Connection(asyncio.BufferedProtocol):  # tidy: allow[class-lines] its frames are elsewhere
     """A connection from its acceptance on. One task calls `open`, `run` and `close`."""
 
     def __init__(self, info: ConnectionInfo, shared: ServerResources) -> None:
@@ -283,7 +273,7 @@ class Connection(asyncio.BufferedProtocol):
         while await self._wait_for_request():
             response = await self._handle_frame(self._receive.take())
             turn_end_ms = turn_end_ms or self._active_ms + _TURN_MS
-            if isinstance(response, _Waiting):
+            if isinstance(response, WaitingResponse):
                 await self._answer_together(responses, response, turn_end_ms)
             elif response is not None:
                 await self._send(responses, response, has_next=bool(self._receive.frames))
@@ -292,7 +282,7 @@ class Connection(asyncio.BufferedProtocol):
             if not self._receive.frames:
                 turn_end_ms = 0.0  # another turn begins after the wait for the next request
             elif self._active_ms >= turn_end_ms:
-                await self._next_turn()
+                await next_turn()
                 turn_end_ms = 0.0
         await responses.flush()
         if self._error is not None:
@@ -302,28 +292,41 @@ class Connection(asyncio.BufferedProtocol):
                 self._error = None
 
     async def _answer_together(
-        self, responses: PipelinedResponses, first: _Waiting, turn_end_ms: float
+        self, responses: PipelinedResponses, first: WaitingResponse, turn_end_ms: float
     ) -> None:
-        """Handle the requests that have arrived and wait as the first one does; answer all."""
-        waiting = deque[_Response]([first])
+        """Handle the requests that arrive and wait as the first one does; answer all."""
+        queue = ResponseQueue(first)
         try:
-            while (
-                _is_next(self._receive.frames, first.api_key)
-                and self._shared.clock.monotonic_ms() < turn_end_ms
-            ):
-                waiting.append(await self._handle_next())
-            while waiting:
-                response = waiting[0]
-                if isinstance(response, _Waiting):
-                    response = await response.frame()
-                waiting.popleft()
+            while queue:
+                turn_end_ms = await self._handle_arrived(queue, turn_end_ms)
+                response = await queue.next()
                 if response is not None:
-                    has_next = bool(waiting or self._receive.frames)
+                    is_next_known = bool(queue) and queue.awaited is None
+                    has_next = is_next_known or bool(self._receive.frames)
                     await self._send(responses, response, has_next=has_next)
         finally:
-            _abandon(waiting)
+            queue.abandon()
 
-    async def _handle_next(self) -> _Response:
+    async def _handle_arrived(self, queue: ResponseQueue, turn_end_ms: float) -> float:
+        """Handle requests until the first response is known; return the end of the turn."""
+        clock, frames = self._shared.clock, self._receive.frames
+        while True:
+            while queue.accepts(frames) and clock.monotonic_ms() < turn_end_ms:
+                queue.add(await self._handle_next())
+            awaited = queue.awaited
+            if awaited is None:
+                return turn_end_ms
+            if queue.accepts(frames):
+                await next_turn()
+            elif frames or self._has_ended:
+                return turn_end_ms  # no other request can be handled before the response
+            else:
+                self._arrival = arrival = self._loop.create_future()
+                awaited.add_done_callback(partial(wake, arrival))
+                await arrival
+            turn_end_ms = clock.monotonic_ms() + _TURN_MS
+
+    async def _handle_next(self) -> QueuedResponse:
         """Handle the next frame; its error is kept until earlier requests are answered."""
         try:
             return await self._handle_frame(self._receive.take())
@@ -342,12 +345,6 @@ class Connection(asyncio.BufferedProtocol):
         await out.send(response, has_next=has_next)
         self.unread_bytes = 0
 
-    async def _next_turn(self) -> None:
-        """Let the loop run others: handlers that never wait would hold it."""
-        turn = self._loop.create_future()
-        self._loop.call_soon(wake, turn)
-        await turn
-
     async def _wait_for_request(self) -> bool:
         """Wait for a request; return False after the last one."""
         if not self._receive.frames and not self._has_ended:
@@ -355,7 +352,7 @@ class Connection(asyncio.BufferedProtocol):
             await self._arrival
         return bool(self._receive.frames)
 
-    async def _handle_frame(self, frame: ReceivedFrame) -> _Response:
+    async def _handle_frame(self, frame: ReceivedFrame) -> QueuedResponse:
         """Return the frame of the response; the memory of the request is released on return."""
         self.request = None
         self._is_at_work = self._is_handling = True
@@ -377,21 +374,10 @@ class Connection(asyncio.BufferedProtocol):
             start = _header_of(request)
             if isinstance(chunks, list):
                 return framed(start, chunks)
-            return _Waiting(request.api_key, start, chunks)
+            return WaitingResponse(request.api_key, start, chunks)
         finally:
             self._is_handling = False
             frame.release()
-
-
-def _is_next(frames: Sequence[bytearray], api_key: int) -> bool:
-    """Return whether the next frame has arrived, and is of this API."""
-    return bool(frames) and frames[0][:_API_KEY_BYTES] == api_key.to_bytes(_API_KEY_BYTES)
-
-
-def _abandon(waiting: Iterable[_Response]) -> None:
-    for each in waiting:
-        if isinstance(each, _Waiting):
-            each.response.abandon()
 
 
 def _bytes_in_memory(response: list[Chunk]) -> int:

@@ -2,7 +2,8 @@
 
 Kafka handles one request of a connection at a time, and gathers the appends of several connections
 (`group.coordinator.append.linger.ms`). Here a client that has sent several commits before the first
-response gets one append for them. The requests are handled, and answered, in their order.
+response gets one append for them. A producer that has sent several batches gets them replicated by
+one fetch of each follower. The requests are handled, and answered, in their order.
 """
 
 import asyncio
@@ -16,6 +17,12 @@ from cordwood.protocol.schema import Response
 
 class PendingChunks(Protocol):
     """A response that is encoded when it is known."""
+
+    def done(self) -> bool:
+        """Return whether the response is known."""
+
+    def add_done_callback(self, call: Callable[[], object]) -> None:
+        """Make a call, in a later turn of the loop, when the response is known."""
 
     def known(self) -> list[Chunk] | None:
         """Return the response if it is known and small; otherwise wait for `chunks`."""
@@ -52,6 +59,10 @@ class PendingResponse:
     def done(self) -> bool:
         """Return whether `result` has the response."""
         return self._future.done()
+
+    def add_done_callback(self, call: Callable[[], object]) -> None:
+        """Make a call, in a later turn of the loop, when the response is known."""
+        self._future.add_done_callback(lambda _: call())
 
     def result(self) -> Response:
         """Return the response, which is known."""

@@ -19,6 +19,10 @@ from cordwood.core.ports import Clock, Pending, Scheduler, Timer
 R = TypeVar("R")
 
 
+class WrittenAppend(Future[R]):
+    """The outcome of an append that is written, and waits until it counts."""
+
+
 class _WaitingAppend(Generic[R]):
     """An append with its result, and the timer of its request if it has one."""
 
@@ -27,7 +31,7 @@ class _WaitingAppend(Generic[R]):
     def __init__(self, result: R, *, needs_all_replicas: bool) -> None:
         self.result = result
         self.needs_all_replicas = needs_all_replicas
-        self.done: Future[R] = Future()
+        self.done = WrittenAppend[R]()
         self.timer: Timer | None = None
 
     def end(self, error: KafkaError | None = None) -> None:

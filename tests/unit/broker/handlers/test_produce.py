@@ -9,9 +9,10 @@ from contextlib import suppress
 import pytest
 
 from cordwood.broker.dispatch import ROUTES
-from cordwood.broker.handlers.produce import produce
+from cordwood.broker.handlers.produce import begin_produce, produce
 from cordwood.broker.metadata.metadata_image import PartitionImage
-from cordwood.core.errors import InvalidRecordError, KafkaError
+from cordwood.broker.network.pending_response import PendingResponse
+from cordwood.core.errors import InvalidRecordError, KafkaError, UnknownTopicOrPartitionError
 from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.apis import APIS
 from cordwood.protocol.codec import decode, encode
@@ -339,6 +340,45 @@ def test_response_waits_for_the_fsync_of_flush_messages() -> None:
 
     assert over == [False, False]
     assert [each.error_code for each in answers(response)] == [0, 0]
+
+
+def test_response_of_written_records_is_pending_until_they_count() -> None:
+    """The memory of the request is free again, and the connection handles the next request."""
+    worker = HeldWorker()
+    harness = BrokerHarness(FLUSHING, worker=worker)
+    harness.host(0, 0)
+
+    async def scene() -> tuple[bool, list[PartitionProduceResponse]]:
+        context = harness.context(9)
+        first = produce(harness.broker, context, request(batch(), batch()))
+        await meanwhile(first, worker.go_on, worker.go_on)  # the files of the logs are made
+        begun = await begin_produce(harness.broker, context, request(batch(), batch(), b""))
+        assert isinstance(begun, PendingResponse)
+        is_known = begun.done()
+        _, response = await meanwhile(begun.response(), worker.go_on)
+        assert isinstance(response, ProduceResponse)
+        return is_known, answers(response)
+
+    is_known, responses = run(scene())
+
+    assert not is_known
+    assert [each.error_code for each in responses] == [0, 0, UnknownTopicOrPartitionError.code]
+    assert [each.base_offset for each in responses] == [1, 1, -1]
+
+
+def test_response_is_not_pending_until_the_records_are_written() -> None:
+    worker = HeldWorker()
+    harness = BrokerHarness(worker=worker)
+    harness.host()
+    large = batch(100, value=bytes(1 << 16))
+
+    async def scene() -> list[bool]:
+        begun = begin_produce(harness.broker, harness.context(9), request(large))
+        over, response = await meanwhile(begun, lambda: None, worker.go_on)
+        assert isinstance(response, ProduceResponse)
+        return over
+
+    assert run(scene()) == [False, False]
 
 
 def test_requests_continue_during_a_flush_and_share_the_next_flush() -> None:
