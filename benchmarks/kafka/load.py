@@ -60,7 +60,7 @@ SMALL: Final = Size(1_000_000, 200_000, 200_000, 2_000)
 FULL: Final = Size(3_000_000, 600_000, 600_000, 5_000)
 
 
-class _Load(NamedTuple):
+class Load(NamedTuple):
     """One kind of load: how many records, of what size, and in what batches."""
 
     name: str
@@ -114,20 +114,26 @@ def figures(
     ]
 
 
-def _produced(bench: _Bench, load: _Load) -> list[Figure]:
+def produce_rate(jars: Jars, load: Load, *, topic: str, bootstrap: str) -> float:
+    """Return the records a second of Kafka's ProducerPerformance, with acks=all."""
+    said = tool(
+        jars, f"{_TOOLS}.ProducerPerformance", "--topic", topic,
+        "--num-records", str(load.records), "--record-size", str(load.record_bytes),
+        "--throughput", "-1", "--bootstrap-server", bootstrap,
+        "--command-property", "acks=all", "linger.ms=5", f"batch.size={load.batch_bytes}",
+    )  # fmt: skip
+    return float(_RATE.findall(said)[-1])
+
+
+def _produced(bench: _Bench, load: Load) -> list[Figure]:
     topic = f"perf-{load.record_bytes}"
     bench.create(topic)
 
     def produce(peer: Peer) -> tuple[float, float]:
         before = peer.processor_seconds()
-        said = tool(
-            bench.jars, f"{_TOOLS}.ProducerPerformance", "--topic", topic,
-            "--num-records", str(load.records), "--record-size", str(load.record_bytes),
-            "--throughput", "-1", "--bootstrap-server", peer.bootstrap,
-            "--command-property", "acks=all", "linger.ms=5", f"batch.size={load.batch_bytes}",
-        )  # fmt: skip
+        rate = produce_rate(bench.jars, load, topic=topic, bootstrap=peer.bootstrap)
         used = peer.processor_seconds_since(before)
-        return float(_RATE.findall(said)[-1]), used / load.records * 1e6
+        return rate, used / load.records * 1e6
 
     def consume(peer: Peer) -> tuple[float, float]:
         before = peer.processor_seconds()
@@ -203,8 +209,8 @@ def _echoed(bench: _Bench, records: int) -> list[Figure]:
 #: The rows, in the order of a whole run.
 ROWS: Final[Mapping[str, Callable[[_Bench, Size], list[Figure]]]] = MappingProxyType(
     {
-        "100B": lambda bench, size: _produced(bench, _Load("100 B", size.small, 100, 65_536)),
-        "1KB": lambda bench, size: _produced(bench, _Load("1 KB", size.large, 1000, 131_072)),
+        "100B": lambda bench, size: _produced(bench, Load("100 B", size.small, 100, 65_536)),
+        "1KB": lambda bench, size: _produced(bench, Load("1 KB", size.large, 1000, 131_072)),
         "many": lambda bench, size: _from_many(bench, size.many),
         "echo": lambda bench, size: _echoed(bench, size.echoes),
     }

@@ -101,7 +101,7 @@ class Peer:
     def metadata_seconds(self) -> float:
         """Return the time of a Metadata response for all topics, to its last byte."""
         start = perf_counter()
-        self._ask(_ALL_TOPICS)
+        self.ask(_ALL_TOPICS)
         return perf_counter() - start
 
     def processor_seconds(self) -> float:
@@ -121,12 +121,13 @@ class Peer:
 
     def _has_answered(self) -> bool:
         try:
-            (brokers,) = struct.unpack_from(">i", self._ask(_NO_TOPICS), 4)
+            (brokers,) = struct.unpack_from(">i", self.ask(_NO_TOPICS), 4)
         except (OSError, EOFError):
             return False
         return int(brokers) > 0
 
-    def _ask(self, frame: bytes) -> bytes:
+    def ask(self, frame: bytes) -> bytes:
+        """Return the response to a frame, without its size."""
         with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as channel:
             channel.sendall(frame)
             with channel.makefile("rb") as answers:
