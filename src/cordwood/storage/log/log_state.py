@@ -48,8 +48,9 @@ class LogState:
     `unsynced_names` is set while a crash could undo the creation or renaming of a file.
     `unsynced_paths` are the files below the recovery point that have been written since their last
     fsync. `warnings` are anomalies that do not prevent the use of the log; only the first
-    `MAX_WARNINGS` are kept. `is_torn` is set when a change has failed half way: the log must not be
-    used any more, and opening it again repairs it.
+    `MAX_WARNINGS` are kept. `unstable_from` limits the last stable offset while the producer state,
+    before its rebuild, may take an open transaction for decided. `is_torn` is set when a change has
+    failed half way: the log must not be used any more, and opening it again repairs it.
     """
 
     partition: TopicPartition
@@ -67,6 +68,7 @@ class LogState:
     unsynced_names: bool = False
     unsynced_paths: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
+    unstable_from: int | None = None
     is_torn: bool = False
 
     def torn_on_error(self) -> "TornOnError":
@@ -80,6 +82,8 @@ class LogState:
     def update_first_unstable(self) -> None:
         """Set the first unstable offset to the start of the oldest undecided transaction."""
         unstable = self.producers.first_unstable_offset
+        if self.unstable_from is not None:
+            unstable = self.unstable_from
         bounds = self.bounds
         bounds.first_unstable = (
             None if unstable is None else type(bounds.log_start)(max(unstable, bounds.log_start))

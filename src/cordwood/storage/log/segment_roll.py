@@ -18,8 +18,9 @@ If that append is rejected the roll is undone. Otherwise the log end would be be
 of the active segment, and a restart, which derives it from file names, would move it up.
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from cordwood.core.ports import Files
 from cordwood.core.types import Offset
@@ -36,6 +37,9 @@ from cordwood.storage.segment.segment_files import (
     SegmentTrim,
     TornWriteError,
 )
+
+#: Work on files, for any thread.
+FilesJob: TypeAlias = Callable[[Files], None]
 
 _EXTENSIONS: Final = (file_names.LOG, file_names.INDEX, file_names.TIME_INDEX, file_names.TXN_INDEX)
 
@@ -160,6 +164,13 @@ def new_segment(state: LogState, base_offset: int, *, now_ms: int) -> LogSegment
         raise
     _add(state, segment)
     return segment
+
+
+def new_segment_files(state: LogState, base_offset: int, *, now_ms: int) -> FilesJob:
+    """Add an empty active segment; return the creation of its files, for any thread."""
+    segment = _empty_segment(state, base_offset, now_ms=now_ms)
+    _add(state, segment)
+    return _work(state, segment).run
 
 
 def _empty_segment(state: LogState, base_offset: int, *, now_ms: int) -> LogSegment:

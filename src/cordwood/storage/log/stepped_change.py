@@ -115,6 +115,11 @@ class RunningChanges:
         self.truncation_end = self.files_end = None
         return None
 
+    def end_of_truncation(self) -> Pending[None] | None:
+        """Return the end of a driven truncation that has not ended, None without one."""
+        end = self.truncation_end
+        return None if end is None or end.done() else end
+
     def finish_truncation(self) -> None:
         """Finish a running truncation."""
         if self.truncation is not None:

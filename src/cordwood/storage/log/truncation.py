@@ -5,35 +5,40 @@
     raise_start             raises the log start; the records below stay on disk for a while
     delete_records          the same, on a client's request
 
-Whole segments are renamed, and removed after a delay. Leader epochs and producer state are updated
-last, from the remaining log.
+Whole segments are renamed, and removed after a delay.
 
 A truncation at the end is a `SteppedChange`. The log is shorter as soon as it has begun; the rest
 makes it durable, before the next append: after a crash, removed records must not come back behind
 new ones.
 
-    1. begin    the log has no later segments; bounds, epochs and producers follow
+    1. begin    the log has no later segments, bounds and epochs follow; no file is changed
     2. job      later segments lose their names, newest first, and the directory is synced
-    3. owner    the files of the last segment are truncated, no sooner: a crash must not bring back
-                a later segment behind a gap
-    4. job      the log file is synced
+    3. job      the files of the last segment are truncated, no sooner: a crash must not bring back
+                a later segment behind a gap. The log file is synced, and the producer state is
+                rebuilt from the remaining log
+    4. owner    the log takes over the producer state
+
+    begin_fully    1. as above, with an empty segment in memory   2. job: all segments lose their
+                   names, and the file of the new one is created
 
 The epoch file is saved behind, but before a record of a new epoch counts. A snapshot at the new end
-is synced by the next flush.
+is synced by the next flush. A truncation below the high watermark may open a transaction again: the
+last stable offset is the log start until step 4.
 """
 
 from collections.abc import Sequence
 from functools import partial
 
 from cordwood.core.errors import OffsetOutOfRangeError
+from cordwood.core.ports import Files
 from cordwood.storage.files.atomic_write import sync_file
 from cordwood.storage.files.file_names import DELETED
 from cordwood.storage.log.log_state import LogState
-from cordwood.storage.log.producer_state_rebuild import reload
-from cordwood.storage.log.segment_roll import new_segment
-from cordwood.storage.log.segment_swap import set_aside, take_out
+from cordwood.storage.log.producer_state_rebuild import ProducerReload
+from cordwood.storage.log.segment_roll import FilesJob, new_segment_files
+from cordwood.storage.log.segment_swap import mark_deleted, set_aside, take_out
 from cordwood.storage.log.stepped_change import SteppedChange, Steps
-from cordwood.storage.segment.log_segment import LogSegment
+from cordwood.storage.segment.segment_files import SegmentCut
 
 
 def begin(state: LogState, offset: int, *, now_ms: int) -> SteppedChange | None:
@@ -53,23 +58,35 @@ def begin(state: LogState, offset: int, *, now_ms: int) -> SteppedChange | None:
     gone = [segment for segment in state.segments if segment.base_offset > offset]
     with state.torn_on_error():
         doomed = take_out(state, gone[::-1])
-        removed = state.segments.active.cut(offset, now_ms=now_ms)
+        cut = state.segments.active.cut(offset, now_ms=now_ms)
+        if offset < bounds.high_watermark:
+            state.unstable_from = bounds.log_start
         bounds.truncate_to(offset)
         state.epochs.truncate_from_end(offset)
-        _reload_producers(state, now_ms)
-    return SteppedChange(state, _steps(state, offset, removed=removed, doomed=doomed))
+        state.update_first_unstable()
+        reload = ProducerReload(state, now_ms=now_ms)
+    return SteppedChange(state, _steps(state, cut, doomed=doomed, reload=reload))
 
 
-def _steps(state: LogState, offset: int, *, removed: int, doomed: Sequence[str]) -> Steps:
-    """Yield the jobs of a truncation, and truncate the files of its last segment between them."""
+def _steps(
+    state: LogState, cut: SegmentCut, *, doomed: Sequence[str], reload: ProducerReload
+) -> Steps:
+    """Yield the jobs of a truncation, and take over their results."""
     files, active = state.table.files, state.segments.active
     if doomed:
         yield partial(set_aside, files, doomed, directory=state.directory)
-        deleted = [f"{path}{DELETED}" for path in doomed]
-        state.deletions.remove_later(deleted, delay_ms=state.config.file_delete_delay_ms)
-    active.truncate_files(offset, removed)
-    if removed:
-        yield partial(sync_file, files, active.files.log_path)
+        _remove_later(state, doomed)
+    yield partial(_cut_and_reload, files, cut, reload=reload)
+    active.finish_cut(cut)
+    reload.finish()
+
+
+def _cut_and_reload(files: Files, cut: SegmentCut, *, reload: ProducerReload) -> None:
+    """Truncate the last segment durably, and rebuild the producer state; for any thread."""
+    cut.run(files)
+    if cut.removed:
+        sync_file(files, cut.log_path)
+    reload.run(files)
 
 
 def begin_fully(
@@ -77,17 +94,31 @@ def begin_fully(
 ) -> SteppedChange:
     """Remove every record, continue at `offset`, and return the rest of the work."""
     with state.torn_on_error():
-        _remove(state, tuple(state.segments)[::-1])
-        new_segment(state, offset, now_ms=now_ms)
+        doomed = take_out(state, tuple(state.segments)[::-1])
+        files = new_segment_files(state, offset, now_ms=now_ms)
         state.epochs.clear()
-        state.snapshots.truncate_fully(state.producers, offset)
+        doomed += state.snapshots.begin_full_truncation(state.producers, offset)
         state.snapshots.on_log_start(state.producers, offset)
+        state.unstable_from = None
         state.bounds.reset_to(offset, log_start=log_start)
-    return SteppedChange(state, _sync_names(state))
+    return SteppedChange(state, _full_steps(state, doomed, create=files))
 
 
-def _sync_names(state: LogState) -> Steps:
-    yield partial(state.table.files.sync_directory, state.directory)
+def _full_steps(state: LogState, doomed: Sequence[str], *, create: FilesJob) -> Steps:
+    yield partial(_start_again, state.table.files, doomed, directory=state.directory, create=create)
+    _remove_later(state, doomed)
+
+
+def _start_again(files: Files, doomed: Sequence[str], *, directory: str, create: FilesJob) -> None:
+    """Rename the files of all segments, and create the one of the new segment, durably."""
+    mark_deleted(files, doomed)
+    create(files)
+    files.sync_directory(directory)
+
+
+def _remove_later(state: LogState, doomed: Sequence[str]) -> None:
+    deleted = [f"{path}{DELETED}" for path in doomed]
+    state.deletions.remove_later(deleted, delay_ms=state.config.file_delete_delay_ms)
 
 
 def raise_start(state: LogState, offset: int) -> bool:
@@ -111,27 +142,3 @@ def delete_records(state: LogState, offset: int) -> int:
         )
     raise_start(state, wanted)
     return state.bounds.log_start
-
-
-def _remove(state: LogState, segments: Sequence[LogSegment]) -> None:
-    """Rename the files of segments, and remove them after a delay.
-
-    They are closed, since an open file would keep its disk space.
-    """
-    doomed: list[str] = []
-    for segment in segments:
-        state.segments.remove(segment)
-        segment.change_suffix(DELETED)
-        segment.files.forget()
-        doomed += segment.paths()
-        snapshot = state.snapshots.mark_for_deletion(segment.base_offset)
-        doomed += [] if snapshot is None else [snapshot]
-    state.unsynced_names = state.unsynced_names or bool(segments)
-    state.deletions.remove_later(doomed, delay_ms=state.config.file_delete_delay_ms)
-
-
-def _reload_producers(state: LogState, now_ms: int) -> None:
-    """Rebuild the producer state of the remaining log from snapshots and batches."""
-    reload(state, now_ms=now_ms, sync=False)
-    state.producers.on_high_watermark(state.bounds.high_watermark)
-    state.update_first_unstable()

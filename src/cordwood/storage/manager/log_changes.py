@@ -85,6 +85,8 @@ def _release(log: Log) -> None:
 def _retention_jobs(manager: LogManager, log: Log) -> Iterator[Pending[None]]:
     """Yield the jobs of retention, each of which must have ended before the next one."""
     worker, files = manager.ports.worker, manager.ports.files
+    while (truncation := log.changes.end_of_truncation()) is not None:
+        yield truncation
     timestamps = log.begin_retention()
     if not timestamps.is_complete:
         yield (job := worker.submit(partial(timestamps.run, files), lane=Lane.READ))

@@ -232,6 +232,12 @@ class ProducerStateManager:
         self._transactions.clear()
         self._map_end_offset = end_offset
 
+    def take_over(self, rebuilt: "ProducerStateManager") -> None:
+        """Replace producers and transactions by rebuilt ones; verifications under way stay."""
+        self._producers = rebuilt._producers  # noqa: SLF001 - of the same class
+        self._transactions = rebuilt._transactions  # noqa: SLF001 - as above
+        self._map_end_offset = rebuilt._map_end_offset  # noqa: SLF001 - as above
+
     def load(self, states: Iterable[ProducerStateEntry], *, end_offset: int, now_ms: int) -> None:
         """Replace the state by a snapshot of `end_offset`, without expired producers."""
         self.clear(end_offset)

@@ -223,6 +223,26 @@ class SnapshotFiles:
         self._last_offset = log_start_offset
         return None
 
+    def drop_outside(self, log_start_offset: int, log_end_offset: int) -> list[str]:
+        """Drop the snapshots outside the log from the list; the caller removes these files."""
+        outside = [each for each in self._offsets if not log_start_offset < each <= log_end_offset]
+        return [self.path_of(each) for each in outside if self._forget(each)]
+
+    def copy(self) -> "SnapshotFiles":
+        """Return a copy for another thread; `take_over` gets what has become of it."""
+        copied = SnapshotFiles(self.files, self.directory)
+        copied._offsets = [*self._offsets]
+        copied._unsaved = dict(self._unsaved)
+        copied._last_offset = self._last_offset
+        return copied
+
+    def take_over(self, copied: "SnapshotFiles") -> None:
+        """Replace the list by that of a copy; no snapshot was taken here meanwhile."""
+        self._offsets = copied._offsets  # noqa: SLF001 - of the same class
+        self._unsaved = copied._unsaved  # noqa: SLF001 - as above
+        self._last_offset = copied._last_offset  # noqa: SLF001 - as above
+        self.errors += copied.errors
+
     def truncate_and_reload(
         self,
         states: ProducerStateManager,
@@ -246,10 +266,15 @@ class SnapshotFiles:
 
     def truncate_fully(self, states: ProducerStateManager, offset: int) -> None:
         """Remove all snapshots and clear the state; the log restarts at `offset`."""
-        for each in self.offsets:
-            self._remove(each)
+        for path in self.begin_full_truncation(states, offset):
+            self._discard(path)
+
+    def begin_full_truncation(self, states: ProducerStateManager, offset: int) -> list[str]:
+        """Drop all snapshots and clear the state; the caller removes the returned files."""
+        dropped = [self.path_of(each) for each in self.offsets if self._forget(each)]
         states.clear(offset)
         self._last_offset = 0
+        return dropped
 
     def on_log_start(self, states: ProducerStateManager, log_start_offset: int) -> None:
         """Follow the log start offset, which has increased."""

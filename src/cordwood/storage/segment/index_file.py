@@ -12,7 +12,7 @@ active segment.
 An index without `max_bytes`, such as the transaction index, is not preallocated and is never full.
 
 A loop must not create, grow or trim a file, because a file system that commits its journal blocks
-these calls. `growth` and `trim_with` return that work as a value, which a worker runs, and
+these calls. `growth`, `trim_with` and `cut` return that work as a value, which a worker runs, and
 `finish_growth` and `finish_trim` take over the result.
 """
 
@@ -72,6 +72,24 @@ class IndexTrim(NamedTuple):
             if self.entries:
                 file.pwrite(self.entries, self.position)
             file.truncate(self.position + len(self.entries))
+        finally:
+            file.close()
+
+
+class IndexCut(NamedTuple):
+    """An index file that keeps its first `exact` bytes, and zeros up to `size` behind them."""
+
+    path: str
+    exact: int
+    size: int
+
+    def run(self, files: Files) -> None:
+        """Truncate the file, and preallocate it again; for any thread."""
+        file = files.open(self.path, writable=True)
+        try:
+            file.truncate(self.exact)
+            if self.size > self.exact:
+                file.preallocate(self.size)
         finally:
             file.close()
 
@@ -220,19 +238,23 @@ class IndexFile:
 
     def truncate_to(self, count: int) -> None:
         """Keep the first `count` entries; a growing file reads as zeros after them."""
+        cut = self.cut(count)
+        if cut is not None:
+            cut.run(self._open_files.files)
+
+    def cut(self, count: int) -> IndexCut | None:
+        """Drop the entries from `count` on; return the work on the file, None without any."""
         count = min(count, self.count)
         before, exact = self._size, count * self.entry_size
         # Without preallocation a crash may leave a partial entry, which is truncated too.
         if count == self.count and (self.max_bytes is not None or before == exact):
-            return
-        file = self._open_files.open(self.path, writable=True)
-        file.truncate(exact)
-        self._count, self._size = count, exact
+            return None
+        is_growing = self._data is not None
         if self._data is not None:
             del self._data[exact:]
-        if self._data is not None and self.max_bytes is not None:
-            file.preallocate(before)
-            self._size = before
+        self._count = count
+        self._size = before if is_growing and self.max_bytes is not None else exact
+        return IndexCut(self.path, exact, self._size)
 
     def trim(self) -> None:
         """Truncate the file to its entries and release the memory; create the file if missing."""

@@ -21,7 +21,12 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.storage.segment.abstract_index import SegmentOverflowError, relative_offset
 from cordwood.storage.segment.offset_index import OffsetEntry
 from cordwood.storage.segment.roll_policy import ActiveSegment
-from cordwood.storage.segment.segment_files import SegmentFiles, SegmentPath, SegmentTrim
+from cordwood.storage.segment.segment_files import (
+    SegmentCut,
+    SegmentFiles,
+    SegmentPath,
+    SegmentTrim,
+)
 from cordwood.storage.segment.segment_view import SegmentRead, SegmentView
 from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TimeEntry
@@ -213,11 +218,13 @@ class LogSegment:  # tidy: allow[class-lines] one writer; files and lookups are 
 
     def truncate_to(self, offset: int, *, now_ms: int) -> int:
         """Remove the batch with `offset` and all later ones; return the number of their bytes."""
-        self.truncate_files(offset, removed := self.cut(offset, now_ms=now_ms))
-        return removed
+        cut = self.cut(offset, now_ms=now_ms)
+        cut.run(self.files.open_files.files)
+        self.finish_cut(cut)
+        return cut.removed
 
-    def cut(self, offset: int, *, now_ms: int) -> int:
-        """Make the batches that `truncate_files` will remove unreadable; return their bytes.
+    def cut(self, offset: int, *, now_ms: int) -> SegmentCut:
+        """Make the batch with `offset` and all later ones unreadable; return the work on files.
 
         Batches are not split, so the first of them may begin below `offset`.
         """
@@ -233,14 +240,13 @@ class LogSegment:  # tidy: allow[class-lines] one writer; files and lookups are 
             self._first_timestamp = None
         self._bytes_since_entry = 0
         self._is_changed = True
-        return removed
+        cut = self.files.cut(offset, size=self.size, removed=removed)
+        self._latest = cut.latest
+        return cut
 
-    def truncate_files(self, offset: int, removed: int) -> None:
-        """Truncate the indexes, and the log file if `cut` has removed bytes."""
-        self.files.truncate_to(offset)
-        if removed:
-            self.files.truncate_log(self.size)
-        self._latest = TimeEntry(*self.view.latest_timestamp()[:2])
+    def finish_cut(self, cut: SegmentCut) -> None:
+        """Take over the largest timestamp that the work on the files has found."""
+        self._latest = cut.latest
 
     def truncate_log(self, position: int) -> int:
         """Truncate the log file without the indexes; return the number of bytes removed."""

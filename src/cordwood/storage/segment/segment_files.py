@@ -12,8 +12,8 @@ removes, but never a log without its indexes.
 An append writes everything or nothing: first the batches, then the index entries. The bytes of a
 failed append are truncated. If that fails too, the log is torn. Other I/O errors propagate.
 
-`IndexGrowths` and `SegmentTrim` are the work on files before the first append and after the last
-one, as values for a worker.
+`IndexGrowths`, `SegmentTrim` and `SegmentCut` are the work on files before the first append, after
+the last one and in a truncation, as values for a worker.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,8 +25,9 @@ from cordwood.core.ports import Files, OpenFile
 from cordwood.core.types import Offset
 from cordwood.records.batch_header import LARGEST_HEADER
 from cordwood.storage.files import file_names
+from cordwood.storage.files.header_scan import headers
 from cordwood.storage.files.open_file_cache import OpenFileCache
-from cordwood.storage.segment.index_file import GrownIndex, IndexFile, IndexTrim
+from cordwood.storage.segment.index_file import GrownIndex, IndexCut, IndexFile, IndexTrim
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
 from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeEntry, TimeIndex
@@ -88,6 +89,36 @@ class SegmentTrim:
                 log.truncate(self.size)
             finally:
                 log.close()
+
+
+@dataclass(slots=True)
+class SegmentCut:
+    """The truncation of a segment's files: `removed` bytes of the log file, down to `size`.
+
+    `latest` is the last time index entry that is kept, and after `run` the largest timestamp.
+    """
+
+    log_path: str
+    size: int
+    removed: int
+    indexes: tuple[IndexCut, ...]
+    latest: TimeEntry
+    #: The position from which batches may have a later timestamp.
+    scanned_from: int
+
+    def run(self, files: Files) -> None:
+        """Truncate the files, and find the largest timestamp that is left; for any thread."""
+        for each in self.indexes:
+            each.run(files)
+        log = files.open(self.log_path, writable=True)
+        try:
+            if self.removed:
+                log.truncate(self.size)
+            for header in headers(log.pread, self.scanned_from, self.size):
+                if header.max_timestamp > self.latest.timestamp:
+                    self.latest = TimeEntry(header.max_timestamp, header.last_offset)
+        finally:
+            log.close()
 
 
 class SegmentFiles:
@@ -175,11 +206,24 @@ class SegmentFiles:
                 room = max(0, entries.room - entries.reserved)
                 entries.append(bytes(data[: room * entries.entry_size]))
 
-    def truncate_to(self, offset: int) -> None:
-        """Remove the index entries from `offset` on."""
-        self.offset_entries.truncate_to(self.offset_index.count_below(offset))
-        self.time_entries.truncate_to(self.time_index.count_below(offset))
-        self.transaction_entries.truncate_to(self.transaction_index.count_below(offset))
+    def cut(self, offset: int, *, size: int, removed: int) -> SegmentCut:
+        """Drop the index entries from `offset` on; return the work on the files."""
+        cuts = (
+            self.offset_entries.cut(self.offset_index.count_below(offset)),
+            self.time_entries.cut(self.time_index.count_below(offset)),
+            self.transaction_entries.cut(self.transaction_index.count_below(offset)),
+        )
+        if removed:
+            self._is_preallocated = False
+        indexed = self.time_index.last
+        return SegmentCut(
+            log_path=self.log_path,
+            size=size,
+            removed=removed,
+            indexes=tuple(each for each in cuts if each is not None),
+            latest=indexed,
+            scanned_from=self.offset_index.lookup(indexed.offset).position,
+        )
 
     def is_padded(self) -> bool:
         """Return whether an index ends with zeros: preallocated space or lost data."""

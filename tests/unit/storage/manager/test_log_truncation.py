@@ -1,6 +1,8 @@
 """Logs are truncated at once, and durably by jobs on the worker."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
 
 import pytest
 
@@ -13,15 +15,18 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 )
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.maintenance_lease import LeaseStage
-from cordwood.storage.manager import log_renames, log_truncation
+from cordwood.storage.manager import log_changes, log_renames, log_truncation
 from cordwood.testing.file_faults import FileFault
-from tests.unit.storage.log_samples import batch, filled, follow, lead, read
+from tests.unit.storage.log_samples import batch, filled, follow, lead, marker, produced, read
 from tests.unit.storage.manager_samples import (
     HeldWorker,
     LogManagerHarness,
     create_logs,
     partition,
 )
+
+#: The calls that a file system may block.
+CHANGES: Final = ("create", "rename", "remove", "truncate", "preallocate", "sync*", "*write")
 
 
 class TruncationHarness:
@@ -40,12 +45,17 @@ class TruncationHarness:
         self.worker.go_on()
 
     def truncate(self, offset: int = 4) -> list[Pending[None]]:
-        """Truncate while every fsync of the owner fails."""
-        armed = self.logs.files.script.add(FileFault(on="sync*", times=99))
-        try:
+        """Truncate while every change of a file by the owner fails."""
+        with self.owner_changes_no_file():
             return log_truncation.truncate(self.manager, {partition(): offset})
-        finally:
-            self.logs.files.script.remove(armed)
+
+    @contextmanager
+    def owner_changes_no_file(self) -> Iterator[None]:
+        script = self.logs.files.script
+        armed = [script.add(FileFault(on=each, times=99)) for each in CHANGES]
+        yield
+        for each in armed:
+            script.remove(each)
 
     def go_on_until(self, done: list[Pending[None]]) -> int:
         """Let the worker go on; return how often it was waited for."""
@@ -82,6 +92,8 @@ def test_log_ends_at_the_offset_before_any_job_has_run(harness: TruncationHarnes
     assert (bounds.log_end, bounds.high_watermark, bounds.recovery_point) == (4, 4, 4)
     assert bases(harness.log) == [0, 3]
     assert read(harness.log, 3).length == len(batch())
+
+    harness.go_on_until(done)
     assert harness.log.producers.map_end_offset == 4
 
 
@@ -94,7 +106,8 @@ def test_steps_sync_the_directory_and_then_the_file_on_the_worker(
     sizes.append(harness.logs.files.stat(f"{harness.log.directory}/{3:020}.log").size)
 
     assert harness.go_on_until(done) == 1
-    assert sizes == [3 * len(batch()), len(batch())]
+    sizes.append(harness.logs.files.stat(f"{harness.log.directory}/{3:020}.log").size)
+    assert sizes == [3 * len(batch()), 3 * len(batch()), len(batch())]
     assert [each.exception() for each in done] == [None, None]
 
 
@@ -147,9 +160,8 @@ def test_next_truncation_waits_for_the_jobs_of_the_one_before(harness: Truncatio
 
 
 def test_full_truncation_is_driven_too(harness: TruncationHarness) -> None:
-    armed = harness.logs.files.script.add(FileFault(on="sync*", times=99))
-    done = log_truncation.truncate_fully(harness.manager, partition(), offset=50)
-    harness.logs.files.script.remove(armed)
+    with harness.owner_changes_no_file():
+        done = log_truncation.truncate_fully(harness.manager, partition(), offset=50)
 
     assert harness.go_on_until(done) == 1
     log = harness.crashed()
@@ -201,3 +213,36 @@ def test_truncation_above_the_recovery_point_writes_no_checkpoint(
 
     assert len(harness.truncate(10)) == 1
     assert harness.log.lease.is_revoked
+
+
+def test_transaction_that_is_open_again_hides_its_records_at_once() -> None:
+    """Its marker is removed, and the producer state knows that after a job."""
+    logs, worker = LogManagerHarness("/a"), HeldWorker()
+    manager = logs.load(worker)
+    (log,) = create_logs(manager)
+    for each in (batch(), produced(0, at=1, is_transactional=True), marker(at=2, is_commit=True)):
+        follow(log, each)
+    log.set_high_watermark(3)
+    worker.go_on()
+    assert log.bounds.last_stable == 3
+
+    done = log_truncation.truncate(manager, {partition(): 2})
+    log.set_high_watermark(2)
+    meanwhile = log.bounds.last_stable
+    while not all(each.done() for each in done):
+        worker.go_on()
+
+    assert meanwhile == 0
+    assert log.bounds.last_stable == 1
+
+
+def test_retention_waits_for_a_truncation(harness: TruncationHarness) -> None:
+    """It would finish the truncation itself, which blocks."""
+    done = harness.truncate()
+
+    with harness.owner_changes_no_file():
+        retained = log_changes.apply_retention(harness.manager, harness.log)
+
+    assert not retained.done()
+    harness.go_on_until([*done, retained])
+    assert retained.exception() is None

@@ -9,7 +9,7 @@ from cordwood.storage.log.segment_recovery import has_clean_end
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.segment_files import TornWriteError
-from cordwood.storage.segment.transaction_index import AbortedTxn
+from cordwood.storage.segment.transaction_index import ABORTED_TXN_SIZE, AbortedTxn
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.storage.segment_samples import (
@@ -199,16 +199,20 @@ def test_preallocated_log_is_truncated_when_a_write_is_torn() -> None:
 
 
 def test_entries_are_truncated_in_all_indexes() -> None:
-    segment = created()
+    files = MemoryFiles()
+    segment = over(files)
     append(segment, v2(0), v2(1, timestamp=2000), v2(2, timestamp=3000))
     segment.append_aborted(AbortedTxn(5, 0, 1, 2))
     segment.append_aborted(AbortedTxn(5, 2, 3, 4))
 
-    segment.files.truncate_to(2)
+    cut = segment.files.cut(2, size=segment.size, removed=0)
+    assert sizes(files)[-1] == 2 * ABORTED_TXN_SIZE
+    cut.run(files)
 
     assert segment.files.offset_index.last == (1, len(v2(0)))
     assert segment.files.time_index.last == (2000, 1)
     assert segment.files.transaction_index.last == (5, 0, 1, 2)
+    assert sizes(files)[-1] == ABORTED_TXN_SIZE
 
 
 def test_entries_are_removed_from_all_indexes_after_a_reset() -> None:
