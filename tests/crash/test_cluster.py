@@ -9,20 +9,18 @@ effects.
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 import pytest
 
-from tests.loop_guard import BlockingCall
 from tests.simulation.cluster.cluster_simulation import run_cluster_seed
 
 #: Seeds other than those of CI begin there.
 FIRST: Final = int(os.environ.get("CORDWOOD_FIRST_SEED", "0"))
 SEEDS: Final = 20_000 if os.environ.get("CORDWOOD_SOAK") == "1" else 100
 BLOCK: Final = 25
-_TRUNCATION: Final = "src/cordwood/storage/log/truncation.py"
 #: Simulations between two collections of garbage.
 _PER_COLLECTION: Final = 10
 
@@ -54,17 +52,6 @@ FLOORS: Final[Mapping[str, int]] = MappingProxyType(
         "records consumed": 10_000,
     }
 )
-
-
-@pytest.fixture(autouse=True)
-def _blocking_truncations(
-    blocking_calls: list[BlockingCall], _event_loops_are_guarded: None
-) -> Iterator[None]:
-    """Leave out the truncations of followers, which still change files on the loop."""
-    yield
-    blocking_calls[:] = [
-        each for each in blocking_calls if not any(_TRUNCATION in line for line in each.stack)
-    ]
 
 
 @pytest.mark.timeout(600)

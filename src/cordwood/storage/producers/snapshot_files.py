@@ -36,7 +36,7 @@ _TEMPORARY: Final = ".tmp"
 _SAVES: Final = count(1)
 
 
-class SnapshotFiles:
+class SnapshotFiles:  # tidy: allow[class-lines] one list of snapshots and its changes
     """The snapshots of one partition, by offset.
 
     The owner replaces `directory` when it renames the directory. `errors` collects the errors that
