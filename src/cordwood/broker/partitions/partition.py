@@ -180,6 +180,7 @@ class Partition:
             on_truncation=self._fetches.restart,
         )
         self._change(role, log, follower=follower)
+        follower.begin()
 
     def _change(
         self,

@@ -2,6 +2,7 @@
 
 Kafka: `Partition.appendRecordsToFollowerOrFutureReplica`, `ReplicaFetcherThread`.
 
+    begin       removes the records behind a gap that recovery has found
     append      the leader's records, then its bounds
     truncate    to the offset where this log diverges from the leader's
     start_at    without any record, since the leader has deleted the offsets up to there
@@ -72,6 +73,17 @@ class PartitionFollower:
     def view(self) -> FollowerLog:
         """The log as its fetcher decides about it."""
         return view_of(self.log)
+
+    def begin(self) -> None:
+        """Begin the epoch with a log without gaps: the leader has the missing records.
+
+        A crash may lose the end of a segment, and keep a later one. Below the high watermark such a
+        log would differ from its leader's for ever.
+        """
+        gap = self.log.report.gap
+        if gap is not None:
+            self.log.report.gap = None
+            self.truncate(gap)
 
     def append(self, records: memoryview, bounds: LeaderBounds) -> Pending[None] | None:
         """Append records of the leader and use its bounds; None if that is done."""

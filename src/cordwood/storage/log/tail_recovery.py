@@ -44,7 +44,8 @@ class RecoveryReport:
     """The repairs that were made while a log was opened.
 
     `cleaned_up` names the files that crash cleanup removed or renamed. `recovered`, `removed` and
-    `split` name segments by their base offsets. `fault` is the first fault that removed records;
+    `split` name segments by their base offsets. `gap` is the first offset that is missing before a
+    later segment, in a log that is not compacted. `fault` is the first fault that removed records;
     `warnings` are anomalies that removed none.
     """
 
@@ -52,6 +53,7 @@ class RecoveryReport:
     recovered: list[int] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
     split: list[int] = field(default_factory=list)
+    gap: int | None = None
     truncated_bytes: int = 0
     fault: Fault | None = None
     warnings: list[str] = field(default_factory=list)
@@ -132,7 +134,7 @@ class TailRecovery:
         else:
             self._note(segment, done.truncated_bytes, done.fault)
             if is_unsynced:
-                self._warn_of_gap(segment, done.next_offset)
+                self._note_gap(segment, done.next_offset)
             state.producers.advance(max(done.next_offset, segment.base_offset))
             state.snapshots.take_if_space(state.producers)
         report.recovered.append(segment.base_offset)
@@ -195,17 +197,19 @@ class TailRecovery:
         elif fault is not None:
             self.state.warn(f"{segment.files.log_path}: {fault}")
 
-    def _warn_of_gap(self, segment: LogSegment, next_offset: int) -> None:
-        """Warn if offsets are missing before the next segment: a crash may have lost records.
+    def _note_gap(self, segment: LogSegment, next_offset: int) -> None:
+        """Note if offsets are missing before the next segment: a crash may have lost records.
 
-        The next segment stays, as there may be no other copy of it. Gaps are normal in a compacted
-        log, and where offsets jump too far for one segment.
+        The next segment stays, as there may be no other copy of it; a follower truncates the log at
+        the gap. Gaps are normal in a compacted log, and where offsets jump too far for one segment.
         """
         following = self.state.segments.higher(segment)
         if following is None or self.state.config.is_compacted:
             return
         is_jump = not is_in_offset_range(following.base_offset, segment.base_offset)
         if next_offset < following.base_offset and not is_jump:
+            if self.report.gap is None:
+                self.report.gap = next_offset
             self.state.warn(
                 f"{segment.files.log_path}: no records from offset {next_offset} up to the next "
                 f"segment at {following.base_offset}; a crash may have lost them before an fsync"

@@ -15,9 +15,9 @@ from cordwood.core.ports import Pending, Worker
 from cordwood.records.batch_builder import BatchFields
 from cordwood.storage.log.log_read import FetchIsolation, LogPosition
 from cordwood.storage.log_config import LogConfig
-from tests.unit.broker.broker_samples import BrokerHarness
-from tests.unit.storage.log_samples import batch, marker
-from tests.unit.storage.manager_samples import HeldWorker
+from tests.unit.broker.broker_samples import ALONE, BrokerHarness
+from tests.unit.storage.log_samples import batch, filled, marker, offsets, read
+from tests.unit.storage.manager_samples import HeldWorker, LogManagerHarness, create_logs
 
 ONE = len(batch())
 #: The leader's bounds, which leave those of this log as they are.
@@ -303,3 +303,43 @@ def test_failed_disk_takes_the_partition_offline() -> None:
         follower.append(records(0), SAME)
     with pytest.raises(KafkaStorageError):
         _ = orders.log
+
+
+def crashed_behind_a_gap() -> LogManagerHarness:
+    """Return the disk of a log with two records a segment, whose second segment a crash lost."""
+    storage = LogManagerHarness(config=LogConfig(segment_bytes=2 * ONE))
+    (log,) = create_logs(storage.load())
+    filled(log, 6)
+    for base in (0, 4):
+        file = storage.files.open(f"{log.directory}/{base:020}.log", writable=True)
+        file.sync()
+        file.close()
+    storage.files.sync_directory(log.directory)
+    storage.files.crash()
+    return storage
+
+
+def test_follower_ends_at_a_gap_and_gets_the_records_from_its_leader() -> None:
+    orders = BrokerHarness(place=ALONE._replace(storage=crashed_behind_a_gap())).host()
+    assert orders.log.bounds.log_end == 6
+
+    follow(orders, 1)
+    follower = orders.followed(1)
+
+    assert bounds_of(follower)[2] == 2
+    append(follower, 2, 3, 4, 5)
+    assert bounds_of(follower)[2] == 6
+    assert [offset for offset, _ in offsets(read(follower.log, 2))] == [2, 3]
+
+    follow(orders, 2)
+    assert bounds_of(orders.followed(2))[2] == 6
+
+
+def test_leader_keeps_the_records_behind_a_gap() -> None:
+    """There may be no other copy of them."""
+    orders = BrokerHarness(place=ALONE._replace(storage=crashed_behind_a_gap())).host()
+
+    orders.apply(PartitionImage((1,), (1,), 1, 1))
+
+    assert orders.log.bounds.log_end == 6
+    assert orders.log.report.gap == 2
