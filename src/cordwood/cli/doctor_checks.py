@@ -19,6 +19,7 @@ from typing import Final
 
 from cordwood.compaction import kernels as compaction_kernels
 from cordwood.core.errors import KernelLibraryError
+from cordwood.core.installation import install_command
 from cordwood.records import kernels
 from cordwood.records.kernels.kernel_library import FAULT, LIBRARY, REMEDY, ensure_not_cut
 from cordwood.spark.runtime.stream_settings import SHORT_BATCHES
@@ -41,7 +42,6 @@ _OPTIONAL: Final = {
     "protobuf": "Spark cannot decode Protobuf",
 }
 #: Wheels of one extra, which pins versions that work together.
-_SPARK_EXTRA: Final = frozenset({"pyspark", "deltalake", "pyiceberg", "fastavro", "protobuf"})
 _PUSHES_FILTERS: Final = re.compile(
     r"^\s*spark\.sql\.python\.filterPushdown\.enabled[\s=:]+true\s*$", re.MULTILINE | re.IGNORECASE
 )
@@ -92,10 +92,9 @@ def check_wheel(name: str, found: str | None) -> CheckResult:
     if found is not None:
         return CheckResult(name, GOOD, found)
     if name in _OPTIONAL:
-        package = "'cordwood[spark]'" if name in _SPARK_EXTRA else name
         effect = f"not installed: {_OPTIONAL[name]}"
-        return CheckResult(name, NOTE, effect, f"pip install {package}")
-    return CheckResult(name, BAD, "not installed", f"pip install {name}")
+        return CheckResult(name, NOTE, effect, install_command(name))
+    return CheckResult(name, BAD, "not installed", install_command(name))
 
 
 def check_kernels(

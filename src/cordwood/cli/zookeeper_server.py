@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from cordwood.core.errors import SettingError
+from cordwood.core.installation import install_command
 
 _MAIN: Final = "org.apache.zookeeper.server.ZooKeeperServerMain"
 _DEBIAN: Final = Path("/usr/share/java")
@@ -29,7 +30,7 @@ def server_command(config: Path, *, folders: Sequence[Path] | None = None) -> li
             return [java, "-Xmx256m", "-cp", f"{folder}/*", _MAIN, str(config)]
     raise _unavailable(
         "there is no ZooKeeper on this machine",
-        "pip install 'cordwood[spark]', or apt install zookeeper",
+        f"{install_command('pyspark')}, or apt install zookeeper",
     )
 
 

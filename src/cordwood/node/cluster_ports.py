@@ -14,6 +14,7 @@ from cordwood.cluster.channels.broker_channel import BrokerChannels
 from cordwood.cluster.channels.connected_channels import ConnectedChannels
 from cordwood.cluster.zookeeper.client.zookeeper_client import ZooKeeperClient
 from cordwood.core.errors import SettingError
+from cordwood.core.installation import install_command
 from cordwood.core.ports import Worker
 
 
@@ -42,7 +43,7 @@ def system_cluster_ports(worker: Worker) -> ClusterPorts:
             raise SettingError(
                 "zookeeper.connect needs the package kazoo, which is not installed",
                 key="zookeeper.connect",
-                remedy="install cordwood with the extra cluster: pip install 'cordwood[cluster]'",
+                remedy=install_command("kazoo"),
             ) from error
         client: ZooKeeperClient = module.KazooZooKeeperClient(
             hosts, session_timeout_ms=session_timeout_ms, loop=loop, worker=worker

@@ -14,6 +14,7 @@ import typer
 from cordwood.cli.arguments import parse_pairs
 from cordwood.cli.terminal import is_terminal, print_message
 from cordwood.core.errors import SparkError
+from cordwood.core.installation import install_command
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -53,7 +54,7 @@ def job_session(
         from cordwood.spark.runtime.session import is_submitted, session  # noqa: PLC0415  # pyspark: 0.5 s
     except ImportError as error:
         raise SparkError(
-            f"Spark: is not installed ({error})", remedy="pip install 'cordwood[spark]'"
+            f"Spark: is not installed ({error})", remedy=install_command("pyspark")
         ) from error
     started = session(f"cordwood {job}", master=master, conf=given)
     with started as spark, job_progress(is_shown=not is_submitted()) as progress:

@@ -4,11 +4,13 @@ from importlib import import_module
 from typing import Final
 
 from cordwood.core.errors import SparkError
+from cordwood.core.installation import install_command
 
 #: The modules of the libraries.
 FASTAVRO: Final = "fastavro"
 PROTOBUF: Final = "google.protobuf"
 _NAMES: Final = {FASTAVRO: "Avro: the library fastavro", PROTOBUF: "Protobuf: the library protobuf"}
+_PACKAGES: Final = {FASTAVRO: "fastavro", PROTOBUF: "protobuf"}
 
 
 def ensure_library(module: str) -> None:
@@ -18,5 +20,5 @@ def ensure_library(module: str) -> None:
     except ImportError as error:
         raise SparkError(
             f"{_NAMES[module]} cannot be imported ({error})",
-            remedy="install cordwood[spark] on the driver and the workers",
+            remedy=f"{install_command(_PACKAGES[module])} on the driver and the workers",
         ) from error

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from cordwood.core.errors import SettingError, TableError
+from cordwood.core.installation import install_command
 from cordwood.core.types import TopicPartition
 from cordwood.spark.jobs.tables.parquet_files import WrittenFile
 from cordwood.spark.jobs.tables.table_ledger import (
@@ -135,7 +136,7 @@ def missing_library(library: str, error: ImportError) -> SettingError:
     return SettingError(
         f"format: the library {library} cannot be imported ({error})",
         key="format",
-        remedy="install cordwood[spark] on the driver and the workers",
+        remedy=f"{install_command(library)} on the driver and the workers",
     )
 
 

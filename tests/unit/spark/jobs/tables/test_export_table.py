@@ -67,11 +67,11 @@ def test_address_of_iceberg_needs_a_name() -> None:
         check_address(TableAddress(path="lake", format="iceberg"))
 
 
-def test_missing_library_is_named_with_the_extra() -> None:
+def test_missing_library_is_named_with_its_command() -> None:
     error = missing_library("deltalake", ImportError("No module named 'deltalake'"))
 
     assert "format: the library deltalake cannot be imported" in str(error)
-    assert "install cordwood[spark]" in str(error)
+    assert "pip install 'deltalake>=" in str(error)
 
 
 def test_table_of_another_program_is_named() -> None:
