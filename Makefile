@@ -33,7 +33,7 @@ INSTALLED := $(VENV)/.installed.stamp
 SPARK := $(VENV)/.spark.stamp
 PEERS := $(VENV)/.peers.stamp
 
-.PHONY: help demo test test-all bench bench-kafka bench-spark soak check gates format lock setup kernels levels clean
+.PHONY: help demo test test-all site bench bench-kafka bench-spark soak check gates format lock setup kernels levels clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -91,6 +91,9 @@ endif
 	@scripts/timed $(TIMES) 'reader coverage' scripts/reader-coverage
 	@scripts/timed $(TIMES) 'kernel levels' $(MAKE) levels
 	@CORDWOOD_TIMES=$(TIMES) HYPOTHESIS_PROFILE=ci $(PY) -m pytest $(SLOW_TESTS) $(ARGS)
+
+site: $(INSTALLED) $(PEERS) ## the pages of docs/ as a site, into build/site
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 
 bench: $(INSTALLED) $(PEERS) kernels ## figures next to peers, into build/bench.json; MISSED marks a goal not reached
 	@mkdir -p build
