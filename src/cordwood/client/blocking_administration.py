@@ -29,11 +29,24 @@ class BlockingAdministration:
     def list_groups(
         self, *, states: Sequence[str] = (), types: Sequence[str] = ()
     ) -> list[GroupListing]:
-        """Return the groups of all brokers, sorted by id; the filters ignore case."""
+        """Return the groups of all brokers, sorted by id.
+
+        Args:
+            states: States to return, such as "Stable" and "Empty"; case is ignored.
+            types: Types to return: "classic", "consumer"; case is ignored.
+
+        >>> [group.group_id for group in admin.list_groups(states=["empty"])]
+        ['billing']
+        """
         return self._thread.run(self._admin.list_groups(states=states, types=types))
 
     def describe_groups(self, group_ids: Iterable[str]) -> list[GroupDescription]:
-        """Return the groups and their members, of both kinds."""
+        """Return the groups and their members, of both kinds.
+
+        >>> [group] = admin.describe_groups(["billing"])
+        >>> group.state, group.members
+        ('Empty', ())
+        """
         return self._thread.run(self._admin.describe_groups(group_ids))
 
     def list_group_offsets(
@@ -43,7 +56,16 @@ class BlockingAdministration:
         *,
         require_stable: bool = False,
     ) -> dict[TopicPartition, GroupOffset]:
-        """Return the committed offsets of these partitions, or of all."""
+        """Return the committed offsets of a group.
+
+        Args:
+            group_id: The group.
+            partitions: Pairs of topic and partition, by default all.
+            require_stable: Whether to wait for open transactions that commit offsets.
+
+        >>> admin.list_group_offsets("billing")[("orders", 0)].offset
+        2
+        """
         return self._thread.run(
             self._admin.list_group_offsets(group_id, partitions, require_stable=require_stable)
         )
@@ -51,21 +73,42 @@ class BlockingAdministration:
     def alter_group_offsets(
         self, group_id: str, offsets: Mapping[tuple[str, int], int | GroupOffset]
     ) -> None:
-        """Commit offsets for a group without members; a missing group is created."""
+        """Commit offsets for a group without members; a missing group is created.
+
+        Args:
+            group_id: The group.
+            offsets: By topic and partition, the offset of the next record to read.
+
+        >>> admin.alter_group_offsets("billing", {("orders", 0): 0})
+        """
         self._thread.run(self._admin.alter_group_offsets(group_id, offsets))
 
     def delete_group_offsets(self, group_id: str, partitions: Iterable[tuple[str, int]]) -> None:
-        """Delete committed offsets; a topic that a member subscribes to is an error."""
+        """Delete committed offsets; a topic that a member subscribes to is an error.
+
+        >>> admin.delete_group_offsets("billing", [("orders", 0)])
+        """
         self._thread.run(self._admin.delete_group_offsets(group_id, partitions))
 
     def delete_groups(self, group_ids: Iterable[str]) -> None:
-        """Delete groups without members, with their offsets; the first error is raised last."""
+        """Delete groups without members, with their offsets; the first error is raised last.
+
+        >>> admin.delete_groups(["billing"])
+        """
         self._thread.run(self._admin.delete_groups(group_ids))
 
     def remove_members(
         self, group_id: str, instance_ids: Iterable[str] | None = None, *, reason: str = ""
     ) -> None:
-        """Remove static members by their instance ids, or all members of a group."""
+        """Remove static members by their instance ids, or all members of a group.
+
+        Args:
+            group_id: The group.
+            instance_ids: Values of `group_instance_id`, by default all members.
+            reason: A text for the log of the broker.
+
+        >>> admin.remove_members("billing", reason="a new release")
+        """
         self._thread.run(self._admin.remove_members(group_id, instance_ids, reason=reason))
 
     def list_transactions(
@@ -76,7 +119,17 @@ class BlockingAdministration:
         min_duration_ms: int | None = None,
         pattern: str | None = None,
     ) -> list[TransactionListing]:
-        """Return the transactional ids of all brokers, sorted; each filter narrows the list."""
+        """Return the transactional ids of all brokers, sorted; each filter narrows the list.
+
+        Args:
+            states: States to return, such as "Ongoing" and "CompleteCommit".
+            producer_ids: Producer ids to return.
+            min_duration_ms: Minimum age of the transaction.
+            pattern: Regular expression (RE2) of transactional ids.
+
+        >>> [each.transactional_id for each in admin.list_transactions(states=["Empty"])]
+        ['etl']
+        """
         return self._thread.run(
             self._admin.list_transactions(
                 states=states,
@@ -89,19 +142,38 @@ class BlockingAdministration:
     def describe_transactions(
         self, transactional_ids: Iterable[str]
     ) -> list[TransactionDescription]:
-        """Return the latest transaction of each transactional id."""
+        """Return the latest transaction of each transactional id.
+
+        >>> [transaction] = admin.describe_transactions(["etl"])
+        >>> transaction.state
+        'Empty'
+        """
         return self._thread.run(self._admin.describe_transactions(transactional_ids))
 
     def describe_producers(
         self, partitions: Iterable[tuple[str, int]], *, broker: int | None = None
     ) -> dict[TopicPartition, list[ActiveProducer]]:
-        """Return the producers that each partition's leader knows, or the replica of a broker."""
+        """Return the producers that each partition's leader knows, or the replica of a broker.
+
+        >>> [producer] = admin.describe_producers([("orders", 0)])[("orders", 0)]
+        >>> producer.last_sequence
+        2
+        """
         return self._thread.run(self._admin.describe_producers(partitions, broker=broker))
 
     def abort_transaction(
         self, partition: tuple[str, int], *, producer_id: int, epoch: int, coordinator_epoch: int
     ) -> None:
-        """Abort a hanging transaction in one partition, by a marker to its leader."""
+        """Abort a hanging transaction in one partition, by a marker to its leader.
+
+        `describe_producers` returns the values of a hanging transaction.
+
+        Args:
+            partition: Topic and partition.
+            producer_id: Id of the producer.
+            epoch: Epoch of the producer.
+            coordinator_epoch: Epoch of its coordinator, 0 if the partition has none.
+        """
         self._thread.run(
             self._admin.abort_transaction(
                 partition,
@@ -114,7 +186,15 @@ class BlockingAdministration:
     def fence_producers(
         self, transactional_ids: Iterable[str], *, timeout_ms: int = 1
     ) -> dict[str, TransactionHandle]:
-        """Abort the open transactions of these ids, and reject their present producers."""
+        """Abort the open transactions of these ids, and reject their present producers.
+
+        Args:
+            transactional_ids: The ids.
+            timeout_ms: Transaction timeout that the ids get; a later producer sets its own.
+
+        >>> admin.fence_producers(["etl"])["etl"].transactional_id
+        'etl'
+        """
         return self._thread.run(
             self._admin.fence_producers(transactional_ids, timeout_ms=timeout_ms)
         )
@@ -126,11 +206,29 @@ class BlockingAdministration:
         *,
         offsets: Mapping[tuple[str, int], int | GroupOffset],
     ) -> None:
-        """Commit offsets of a group in the transaction of a handle."""
+        """Commit offsets of a group in the transaction of a handle.
+
+        Args:
+            handle: The handle of `Producer.detach`.
+            group_id: The group.
+            offsets: By topic and partition, the offset of the next record to read.
+
+        >>> transactional.begin()
+        >>> delivery = transactional.send("orders", b"42 logs")
+        >>> handle = transactional.detach()
+        >>> admin.commit_transaction_offsets(handle, "billing", offsets={("orders", 0): 3})
+        """
         self._thread.run(self._admin.commit_transaction_offsets(handle, group_id, offsets=offsets))
 
     def end_transaction(self, handle: TransactionHandle, *, commit: bool) -> TransactionHandle:
-        """Commit or abort a transaction that a producer has detached; return the next handle."""
+        """Commit or abort a transaction that a producer has detached; return the next handle.
+
+        >>> transactional.begin()
+        >>> delivery = transactional.send("orders", b"42 logs")
+        >>> handle = transactional.detach()
+        >>> admin.end_transaction(handle, commit=True).transactional_id
+        'etl'
+        """
         return self._thread.run(self._admin.end_transaction(handle, commit=commit))
 
     def elect_leaders(
@@ -139,15 +237,34 @@ class BlockingAdministration:
         *,
         election: ElectionType = ElectionType.PREFERRED,
     ) -> dict[TopicPartition, KafkaError | None]:
-        """Elect leaders of partitions, of all if None is given; return the error of each."""
+        """Elect leaders of partitions, and return the error of each, None for a new leader.
+
+        Args:
+            partitions: Pairs of topic and partition, by default all.
+            election: PREFERRED for the first replica, UNCLEAN for any replica.
+
+        >>> admin.elect_leaders([("orders", 0)])[("orders", 0)].code
+        84
+        """
         return self._thread.run(self._admin.elect_leaders(partitions, election=election))
 
     def reassign(
         self, replicas: Mapping[tuple[str, int], Sequence[int] | None]
     ) -> dict[TopicPartition, KafkaError | None]:
-        """Begin to move partitions to these brokers, or cancel moves; return the error of each."""
+        """Begin to move partitions to these brokers, or cancel moves; return the error of each.
+
+        Args:
+            replicas: Ids of brokers by topic and partition; None cancels a move.
+
+        >>> admin.reassign({("orders", 0): [1]})
+        {TopicPartition(topic='orders', partition=0): None}
+        """
         return self._thread.run(self._admin.reassign(replicas))
 
     def list_reassignments(self) -> dict[TopicPartition, PartitionReassignment]:
-        """Return the moves in progress."""
+        """Return the moves in progress.
+
+        >>> admin.list_reassignments()
+        {}
+        """
         return self._thread.run(self._admin.list_reassignments())

@@ -46,7 +46,11 @@ class BlockingClient:
         self.close()
 
     def close(self) -> None:
-        """Close the client and its thread; a producer flushes first."""
+        """Close the client and its thread; a producer flushes first.
+
+        >>> client = cordwood.Admin("127.0.0.1:9092")
+        >>> client.close()
+        """
         self._thread.ensure_other_thread()
         self._finalize.detach()
         self._thread.end(self._close)

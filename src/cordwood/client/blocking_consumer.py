@@ -14,10 +14,11 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack, cast
 
 from cordwood.client import aio
 from cordwood.client.blocking_client import BlockingClient
+from cordwood.client.blocking_positions import BlockingPositions
 from cordwood.client.caller_calls import CallerCalls
 from cordwood.client.consumer.completed_fetch import CompletedFetch, ConsumedRecord
 from cordwood.client.consumer.group_subscription import (
@@ -26,8 +27,8 @@ from cordwood.client.consumer.group_subscription import (
     OffsetValue,
     RebalanceCallback,
 )
-from cordwood.client.consumer.offset_fetcher import FoundOffset
 from cordwood.client.group_offset import GroupMetadata, GroupOffset
+from cordwood.client.option_signature import named_options
 from cordwood.client.serializers import Deserializers, ReadK, ReadV
 from cordwood.client.settings import ConsumerOptions, ConsumerSettings, options_of
 from cordwood.core.types import TopicPartition
@@ -38,8 +39,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Consumer(BlockingClient, Generic[ReadK, ReadV]):
-    """Consumer; `ReadK` and `ReadV` are the types of its deserializers."""
+@named_options(ConsumerSettings)
+class Consumer(BlockingPositions[ReadK, ReadV], BlockingClient):
+    """Consumer; `ReadK` and `ReadV` are the types of its deserializers.
+
+    >>> with cordwood.Consumer(
+    ...     "127.0.0.1:9092", group="billing", auto_offset_reset="earliest"
+    ... ) as consumer:
+    ...     consumer.subscribe(["orders"])
+    ...     for record in consumer:
+    ...         print(record.offset, record.value)
+    ...         break
+    0 b'3 beams'
+    """
 
     def __init__(
         self,
@@ -50,6 +62,14 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
         tls: ssl.SSLContext | None = None,
         **options: Unpack[ConsumerOptions],
     ) -> None:
+        """Create and start a consumer; close it with `with` or `close`.
+
+        Args:
+            bootstrap: Addresses of brokers as host:port, with commas between them.
+            deserializers: Functions that decode keys and values; without them they are bytes.
+            group: The group of the consumer, short for `group_id`.
+            tls: TLS context for security_protocol=SSL, by default with the system's certificates.
+        """
         self._consumer = aio.Consumer(
             bootstrap, deserializers=deserializers, group=group, tls=tls, **options
         )
@@ -64,7 +84,13 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
         deserializers: Deserializers[ReadK, ReadV] | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> Self:
-        """Return a consumer configured by Kafka's setting names."""
+        """Return a consumer configured by Kafka's setting names.
+
+        >>> config = {"bootstrap.servers": "127.0.0.1:9092", "group.id": "billing"}
+        >>> with cordwood.Consumer.from_config(config) as consumer:
+        ...     consumer.settings.group_id
+        'billing'
+        """
         options = cast("ConsumerOptions", options_of(ConsumerSettings, config))
         return cls(deserializers=deserializers, tls=tls, **options)
 
@@ -72,6 +98,12 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
         """Commit, leave the group and close the consumer and its thread.
 
         A static member stays in its group until its session ends, unless `leave_group` is True.
+
+        Args:
+            leave_group: Whether to leave the group, by default if the member is not static.
+            timeout_ms: Maximum time for the commit and the leave.
+
+        >>> consumer.close()
         """
         self._consumer.ensure_no_rebalance()
         try:
@@ -93,6 +125,17 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
 
         A pattern matches whole names: with Python's `re`, or with RE2 if group_protocol=consumer.
         Callbacks run in calls of this consumer; without `on_lost`, `on_revoked` is called.
+
+        Args:
+            topics: Names of topics.
+            pattern: Pattern of names, in place of names.
+            on_assigned: Called with the partitions that are new.
+            on_revoked: Called with the partitions that go, before they go; commit here.
+            on_lost: Called with partitions that another member may have already.
+
+        >>> consumer.subscribe(["orders"], on_assigned=lambda new: print(sorted(new)[0]))
+        >>> records = consumer.poll()
+        orders-0
         """
         self._thread.call(
             lambda: self._consumer.subscribe(
@@ -105,11 +148,20 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
         )
 
     def unsubscribe(self) -> None:
-        """Leave the group, or end the assignment."""
+        """Leave the group, or end the assignment.
+
+        >>> consumer.subscribe(["orders"])
+        >>> consumer.unsubscribe()
+        """
         self._run(self._consumer.unsubscribe())
 
     def subscription(self) -> frozenset[str]:
-        """Return the subscribed topics; empty for a pattern."""
+        """Return the subscribed topics; empty for a pattern.
+
+        >>> consumer.subscribe(["orders"])
+        >>> consumer.subscription()
+        frozenset({'orders'})
+        """
         return self._consumer.subscription()
 
     def commit(
@@ -118,7 +170,19 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
         *,
         timeout_ms: float | None = None,
     ) -> None:
-        """Commit offsets, by default the positions; the default timeout is that of a call."""
+        """Commit offsets, and wait for the answer.
+
+        Args:
+            offsets: By topic and partition, the offset of the next record to read; by default the
+                positions.
+            timeout_ms: Maximum wait, by default `default_api_timeout_ms`.
+
+        >>> consumer.assign([("orders", 0)])
+        >>> records = consumer.poll()
+        >>> consumer.commit()
+        >>> consumer.committed([("orders", 0)])[("orders", 0)].offset
+        3
+        """
         self._thread.run(self._consumer.commit(offsets, timeout_ms=timeout_ms))
 
     def commit_async(
@@ -127,78 +191,49 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
         *,
         callback: CommitCallback | None = None,
     ) -> None:
-        """Commit in the background; a later poll calls `callback(offsets, error)`."""
+        """Commit in the background.
+
+        Args:
+            offsets: As for `commit`.
+            callback: A later poll calls it with the offsets and the error, None if there is none.
+
+        >>> consumer.assign([("orders", 0)])
+        >>> consumer.commit_async({("orders", 0): 2})
+        """
         handed_over = None if callback is None else self._calls.handed_over(callback)
         self._thread.call(lambda: self._consumer.commit_async(offsets, callback=handed_over))
 
     def committed(
         self, partitions: Iterable[tuple[str, int]]
     ) -> dict[TopicPartition, GroupOffset | None]:
-        """Return the group's committed offset of each partition, None where there is none."""
+        """Return the group's committed offset of each partition, None where there is none.
+
+        >>> consumer.committed([("orders", 0)])
+        {TopicPartition(topic='orders', partition=0): None}
+        """
         return self._thread.run(self._consumer.committed(partitions))
 
     def group_metadata(self) -> GroupMetadata:
-        """Return the group and this member, for a transaction that commits its offsets."""
+        """Return the group and this member, for a transaction that commits its offsets.
+
+        >>> consumer.group_metadata().group_id
+        'shipping'
+        """
         return self._thread.call(self._consumer.group_metadata)
-
-    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Assign partitions; those that were assigned before keep their positions."""
-        self._thread.call(lambda: self._consumer.assign(partitions))
-
-    def assignment(self) -> tuple[TopicPartition, ...]:
-        """Return the assigned partitions."""
-        return self._consumer.assignment()
-
-    def seek(self, partition: tuple[str, int], offset: int) -> None:
-        """Set the position of a partition."""
-        self._thread.call(lambda: self._consumer.seek(partition, offset))
-
-    def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
-        """Set positions to the log start offset, of all partitions if none is given."""
-        self._thread.call(lambda: self._consumer.seek_to_beginning(*partitions))
-
-    def seek_to_end(self, *partitions: tuple[str, int]) -> None:
-        """Set positions to the end of the log, of all partitions if none is given."""
-        self._thread.call(lambda: self._consumer.seek_to_end(*partitions))
-
-    def seek_to_timestamp(self, timestamp_ms: int, *partitions: tuple[str, int]) -> None:
-        """Set positions to the first record at or after a timestamp, else to the end."""
-        self._thread.call(lambda: self._consumer.seek_to_timestamp(timestamp_ms, *partitions))
-
-    def pause(self, *partitions: tuple[str, int]) -> None:
-        """Return no records of these partitions until `resume`."""
-        self._thread.call(lambda: self._consumer.pause(*partitions))
-
-    def resume(self, *partitions: tuple[str, int]) -> None:
-        """Return records of these partitions again."""
-        self._thread.call(lambda: self._consumer.resume(*partitions))
-
-    def position(self, partition: tuple[str, int]) -> int:
-        """Return the offset of the next record, as soon as it is resolved."""
-        return self._thread.run(self._consumer.position(partition))
-
-    def beginning_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
-        """Return the log start offset of each partition."""
-        return self._thread.run(self._consumer.beginning_offsets(partitions))
-
-    def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
-        """Return each partition's next offset, the last stable one under read_committed."""
-        return self._thread.run(self._consumer.end_offsets(partitions))
-
-    def offsets_for_times(
-        self, timestamps_ms: Mapping[tuple[str, int], int]
-    ) -> dict[TopicPartition, FoundOffset | None]:
-        """Return the first offset at or after each timestamp, None if there is none."""
-        return self._thread.run(self._consumer.offsets_for_times(timestamps_ms))
-
-    def ends_of_epochs(self, epochs: Mapping[tuple[str, int], int]) -> dict[TopicPartition, int]:
-        """Return where each partition's leader epoch ends; -1 if its leader does not know it."""
-        return self._thread.run(self._consumer.ends_of_epochs(epochs))
 
     def poll(
         self, timeout_ms: float = 1_000, *, max_records: int | None = None
     ) -> list[ConsumedRecord[ReadK, ReadV]]:
-        """Return the next records of one partition; an empty list after the timeout."""
+        """Return the next records of one partition; an empty list after the timeout.
+
+        Args:
+            timeout_ms: Maximum wait for the first record.
+            max_records: Maximum number of records, by default `max_poll_records`.
+
+        >>> consumer.assign([("orders", 0)])
+        >>> [record.value for record in consumer.poll(max_records=2)]
+        [b'3 beams', b'4 posts']
+        """
         return self._run(self._consumer.poll(timeout_ms, max_records=max_records))
 
     def __iter__(self) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
@@ -212,7 +247,14 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
         """Yield Arrow record batches with their partition, without creating a Python object per
         record.
 
-        Ends after `timeout_ms` without records; without a timeout it does not end.
+        Args:
+            columns: Names of columns, as of `cordwood.open_log(...).arrow`; by default all.
+            timeout_ms: Time without records after which the iterator ends; by default it goes on.
+
+        >>> consumer.assign([("orders", 0)])
+        >>> for batch in consumer.columns(["offset", "value"], timeout_ms=100):
+        ...     batch.partition, batch.batch.num_rows
+        (TopicPartition(topic='orders', partition=0), 3)
         """
         return self._each(self._consumer.columns(columns, timeout_ms=timeout_ms))
 

@@ -147,7 +147,7 @@ class ClientSettings:
     def __post_init__(self) -> None:
         servers = _items_of(self.bootstrap_servers)
         object.__setattr__(self, "bootstrap_servers", servers)
-        for setting in _settings(type(self)):
+        for setting in settings_in(type(self)):
             value: SettingValue = getattr(self, attribute_of(setting.name))
             text = text_of(value)
             if text is not None:
@@ -173,7 +173,7 @@ def settings_of(kind: type[S], options: Mapping[str, object], *, other_options: 
 
     TypeError for an unknown keyword, as in Python, with the nearest known one.
     """
-    known = [attribute_of(setting.name) for setting in _settings(kind)]
+    known = [attribute_of(setting.name) for setting in settings_in(kind)]
     for name in options:
         if name not in known:
             near = get_close_matches(name, sorted({*known, *other_options}), n=1)
@@ -184,7 +184,7 @@ def settings_of(kind: type[S], options: Mapping[str, object], *, other_options: 
 
 def options_of(kind: type[ClientSettings], config: Mapping[str, object]) -> dict[str, object]:
     """Return settings given by Kafka's names as options; SettingError for an unknown name."""
-    table = SettingTable(_settings(kind))
+    table = SettingTable(settings_in(kind))
     table.refuse_unknown(config)
     texts = texts_of(cast("Mapping[str, SettingValue]", config))
     resolved = table.resolve([SettingSource("config", texts)])
@@ -319,7 +319,7 @@ class ConsumerSettings(ClientSettings):
     group_protocol: str = _word(
         "group.protocol",
         "classic",
-        "Who assigns partitions: a member (classic), or the coordinator (consumer, KIP-848).",
+        "Assignment by a member (classic), or by the coordinator (consumer, KIP-848).",
         one_of=GROUP_PROTOCOLS,
     )
     group_remote_assignor: str | None = _optional_word(
@@ -450,6 +450,7 @@ def _items_of(given: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def _settings(kind: type[ClientSettings]) -> Iterator[Setting]:
+def settings_in(kind: type[ClientSettings]) -> Iterator[Setting]:
+    """Yield the declarations of a kind of client, its base class first."""
     for each in fields(kind):
         yield each.metadata[_SETTING]

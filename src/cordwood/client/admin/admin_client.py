@@ -1,9 +1,6 @@
 """The asyncio admin client (Java: `KafkaAdminClient`): topics, settings, offsets, groups,
 transactions.
 
-    async with aio.Admin("127.0.0.1:9092") as admin:
-        await admin.create_topic("orders", partitions=3, configs={"retention.ms": "86400000"})
-
 A call is retried while its error is retriable, for at most `default_api_timeout_ms`. Other errors
 are raised with the broker's message. A topic that does not exist is reported at once, apart from
 the time that a new one takes to reach all brokers.
@@ -39,6 +36,7 @@ from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success
 from cordwood.client.network.runtime import ClientRuntime, system_runtime
 from cordwood.client.network.tls import tls_context
+from cordwood.client.option_signature import named_options
 from cordwood.client.settings import ClientOptions, ClientSettings, options_of, settings_of
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
@@ -104,8 +102,19 @@ _LISTS_ALL_KINDS: Final = 1
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
-class Admin(GroupAdministration, LeadershipAdministration, TransactionAdministration):
-    """Admin client of one cluster."""
+@named_options(ClientSettings)
+class Admin(  # tidy: allow[class-lines] the calls of its users
+    GroupAdministration, LeadershipAdministration, TransactionAdministration
+):
+    """Admin client of one cluster.
+
+    >>> async def main():
+    ...     async with aio.Admin("127.0.0.1:9092") as admin:
+    ...         await admin.create_topic("invoices", partitions=3)
+    ...         return await admin.list_topics()
+    >>> asyncio.run(main())
+    ['invoices', 'orders']
+    """
 
     def __init__(
         self,
@@ -115,6 +124,12 @@ class Admin(GroupAdministration, LeadershipAdministration, TransactionAdministra
         runtime: Callable[[], ClientRuntime] = system_runtime,
         **options: Unpack[ClientOptions],
     ) -> None:
+        """Create an admin client; it starts with `async with` or `start`.
+
+        Args:
+            bootstrap: Addresses of brokers as host:port, with commas between them.
+            tls: TLS context for security_protocol=SSL, by default with the system's certificates.
+        """
         if bootstrap:
             options["bootstrap_servers"] = bootstrap
         self.settings = settings_of(ClientSettings, options, other_options=("tls",))

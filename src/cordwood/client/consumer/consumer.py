@@ -1,10 +1,5 @@
 """The asyncio consumer (Java: `KafkaConsumer`): of assigned partitions, or as member of a group.
 
-    async with aio.Consumer("127.0.0.1:9092", group="billing") as consumer:
-        consumer.subscribe(["orders"])
-        async for record in consumer:
-            print(record.offset, record.key, record.value)
-
 The consumer prefetches between polls. Records of one partition come in offset order; partitions
 take turns. `poll` raises an error after all records before it.
 """
@@ -24,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, Self, TypeAlias, Unpack, cast
 
 from cordwood.client.consumer.completed_fetch import CompletedFetch, ConsumedRecord
+from cordwood.client.consumer.consumer_settings import consumer_settings
 from cordwood.client.consumer.fetcher import Fetcher
 from cordwood.client.consumer.group_subscription import (
     CLOSE_MS,
@@ -39,23 +35,23 @@ from cordwood.client.consumer.offset_fetcher import (
     FoundOffset,
     ends_of_epochs,
     list_offsets,
+    offsets_of,
 )
 from cordwood.client.consumer.poll_wait import PollWait
 from cordwood.client.consumer.record_reader import RecordReader
 from cordwood.client.consumer.subscription_state import SubscriptionState, TopicPartitionState
-from cordwood.client.group.assignors.assignor_table import assignors_of
 from cordwood.client.group.topic_subscription import subscription_of
 from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.runtime import ClientRuntime, system_runtime
 from cordwood.client.network.tls import tls_context
+from cordwood.client.option_signature import named_options
 from cordwood.client.serializers import BYTES, Deserializers, ReadK, ReadV
 from cordwood.client.settings import (
     ISOLATIONS,
     ConsumerOptions,
     ConsumerSettings,
     options_of,
-    settings_of,
 )
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import InvalidRequestError, KafkaError, RequestTimedOutError
@@ -68,8 +64,20 @@ if TYPE_CHECKING:
 _Due: TypeAlias = TopicPartitionState | GroupSubscription
 
 
+@named_options(ConsumerSettings)
 class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of its users
-    """Consumer; `ReadK` and `ReadV` are the types of its deserializers."""
+    """Consumer; `ReadK` and `ReadV` are the types of its deserializers.
+
+    >>> async def main():
+    ...     async with aio.Consumer(
+    ...         "127.0.0.1:9092", group="billing", auto_offset_reset="earliest"
+    ...     ) as consumer:
+    ...         consumer.subscribe(["orders"])
+    ...         async for record in consumer:
+    ...             return record.offset, record.value
+    >>> asyncio.run(main())
+    (0, b'3 beams')
+    """
 
     def __init__(
         self,
@@ -81,7 +89,15 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
         runtime: Callable[[], ClientRuntime] = system_runtime,
         **options: Unpack[ConsumerOptions],
     ) -> None:
-        self.settings = _settings_of(bootstrap, group, options)
+        """Create a consumer; it starts with `async with` or `start`.
+
+        Args:
+            bootstrap: Addresses of brokers as host:port, with commas between them.
+            deserializers: Functions that decode keys and values; without them they are bytes.
+            group: The group of the consumer, short for `group_id`.
+            tls: TLS context for security_protocol=SSL, by default with the system's certificates.
+        """
+        self.settings = consumer_settings(bootstrap, options, group=group)
         self._deserializers = deserializers or cast("Deserializers[ReadK, ReadV]", BYTES)
         self._tls = tls_context(self.settings, tls)
         self._runtime = runtime
@@ -246,11 +262,11 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
         self, partitions: Iterable[tuple[str, int]]
     ) -> dict[TopicPartition, int]:
         """Return the log start offset of each partition."""
-        return _offsets(await self._list(dict.fromkeys(partitions_of(partitions), EARLIEST)))
+        return offsets_of(await self._list(dict.fromkeys(partitions_of(partitions), EARLIEST)))
 
     async def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
         """Return each partition's next offset, the last stable one under read_committed."""
-        return _offsets(await self._list(dict.fromkeys(partitions_of(partitions), LATEST)))
+        return offsets_of(await self._list(dict.fromkeys(partitions_of(partitions), LATEST)))
 
     async def offsets_for_times(
         self, timestamps_ms: Mapping[tuple[str, int], int]
@@ -476,21 +492,5 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
         return self._wait
 
 
-def _settings_of(bootstrap: str, group: str | None, options: ConsumerOptions) -> ConsumerSettings:
-    if bootstrap:
-        options["bootstrap_servers"] = bootstrap
-    if group is not None:
-        options["group_id"] = group
-    settings = settings_of(
-        ConsumerSettings, options, other_options=("deserializers", "group", "tls")
-    )
-    assignors_of(settings.partition_assignment_strategy)
-    return settings
-
-
 def _ignore(_: TopicPartitionState) -> None:
     """Keep nothing: without a group no offsets are committed."""
-
-
-def _offsets(found: Mapping[TopicPartition, FoundOffset]) -> dict[TopicPartition, int]:
-    return {partition: place.offset for partition, place in found.items()}

@@ -159,3 +159,8 @@ async def end_of_epoch(
     (result,) = (each for topic in response.topics for each in topic.partitions)
     ensure_success(result.error_code, subject=str(partition))
     return result.leader_epoch, result.end_offset
+
+
+def offsets_of(found: Mapping[TopicPartition, FoundOffset]) -> dict[TopicPartition, int]:
+    """Return the offsets alone."""
+    return {partition: place.offset for partition, place in found.items()}

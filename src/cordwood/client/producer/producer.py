@@ -1,9 +1,5 @@
 """The asyncio producer (Java: `KafkaProducer`).
 
-    async with aio.Producer("127.0.0.1:9092") as producer:
-        delivery = await producer.send("orders", b"42 logs", key=b"ada")
-        print(await delivery)       # DeliveryReport(topic='orders', partition=0, offset=1000, ...)
-
 `send` adds a record to a batch. A batch is sent when it is full or its linger time is over; `flush`
 waits for all batches. `send` raises errors of the record itself; its delivery raises later ones.
 """
@@ -16,6 +12,7 @@ from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.runtime import ClientRuntime, LoopTurn, system_runtime
 from cordwood.client.network.tls import tls_context
+from cordwood.client.option_signature import named_options
 from cordwood.client.producer.delivery import Delivery
 from cordwood.client.producer.partition_queue import NewBatch, NewRecord, max_record_bytes
 from cordwood.client.producer.partitioners import Partitioner, by_key
@@ -30,8 +27,18 @@ from cordwood.records.batch_builder import EncodedRecords
 from cordwood.records.record import NO_HEADERS, Header
 
 
+@named_options(ProducerSettings)
 class Producer(Generic[K, V]):
-    """Producer of records; `K` and `V` are its serializers' types, by default bytes or text."""
+    """Producer of records; `K` and `V` are its serializers' types, by default bytes or text.
+
+    >>> async def main():
+    ...     async with aio.Producer("127.0.0.1:9092") as producer:
+    ...         delivery = await producer.send("orders", b"42 logs", key=b"ada")
+    ...         report = await delivery
+    ...         return report.topic, report.offset
+    >>> asyncio.run(main())
+    ('orders', 0)
+    """
 
     def __init__(
         self,
@@ -43,6 +50,14 @@ class Producer(Generic[K, V]):
         runtime: Callable[[], ClientRuntime] = system_runtime,
         **options: Unpack[ProducerOptions],
     ) -> None:
+        """Create a producer; it starts with `async with` or `start`.
+
+        Args:
+            bootstrap: Addresses of brokers as host:port, with commas between them.
+            serializers: Functions that encode keys and values; bytes and text need none.
+            partitioner: Function that chooses the partition of a record.
+            tls: TLS context for security_protocol=SSL, by default with the system's certificates.
+        """
         if bootstrap:
             options["bootstrap_servers"] = bootstrap
         self.settings = settings_of(
