@@ -45,12 +45,16 @@ _UNREACHABLE_ERRORS: Final = (
 _DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
+class CommandLineError(CordwoodError):
+    """The command line is wrong in a way that typer does not know."""
+
+
 @contextmanager
 def exit_with_code() -> Iterator[None]:
     """Print an error of the command as one line, and exit with its code."""
     try:
         yield
-    except SettingError as error:
+    except (SettingError, CommandLineError) as error:
         _exit(str(error), USAGE)
     except _UNREACHABLE_ERRORS as error:
         _exit(str(error), UNREACHABLE)

@@ -2,20 +2,19 @@
 
 typer converts every value with pydantic, also the defaults. The first value of a command imports
 it, and each option compiles a schema: a third of the time of a short command. So strings, flags,
-whole numbers of a few digits and names of choices are converted here. All other values, and all
-wrong ones, are left to typer, with its messages.
+whole numbers and names of choices are converted here, with messages in our words. All other types
+are left to typer.
 """
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import Enum
 from types import GenericAlias
-from typing import Final, Protocol
+from typing import Protocol
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.models import ParameterInfo
-
-_MOST_DIGITS: Final = 18
 
 Command = TyperCommand | TyperGroup
 Parameter = TyperArgument | TyperOption
@@ -57,6 +56,13 @@ class PlainConversion:
 
     def coerce(self, value: object, *, param: Parameter, ctx: typer.Context) -> object:
         """Return the value that the command receives; see `ValueConversion`."""
+        try:
+            return self._convert(value, param=param, ctx=ctx)
+        except typer.BadParameter as error:
+            error.param, error.ctx = param, ctx
+            raise
+
+    def _convert(self, value: object, *, param: Parameter, ctx: typer.Context) -> object:
         is_list = param.nargs == -1 or (isinstance(param, TyperOption) and param.multiple)
         if value is None:
             return () if is_list else None
@@ -78,21 +84,40 @@ class PlainConversion:
         if annotation in (str, bool):
             return value if type(value) is annotation else None
         if annotation is int:
-            number = _small_number(value)
-            return number if number is not None and _is_between(number, info) else None
+            number = _number(value)
+            if number is not None:
+                _ensure_between(number, info)
+            return number
         if issubclass(annotation, Enum):
-            return next((each for each in annotation if value in (each, each.value)), None)
+            return _choice(value, annotation)
         return None
 
 
-def _small_number(value: object) -> int | None:
-    """Return a whole number, or the one that a text of a few digits names."""
+def _number(value: object) -> int | None:
+    """Return a whole number, or the one that a text names; None for another type."""
     if type(value) is int:
         return value
-    if not isinstance(value, str) or len(value) > _MOST_DIGITS:
+    if not isinstance(value, str):
         return None
-    return int(value) if value.isascii() and value.isdigit() else None
+    try:
+        return int(value)
+    except ValueError:
+        raise typer.BadParameter(f"{value!r} is not a whole number") from None
 
 
-def _is_between(number: int, info: ParameterInfo) -> bool:
-    return (info.min is None or info.min <= number) and (info.max is None or number <= info.max)
+def _ensure_between(number: int, info: ParameterInfo) -> None:
+    if info.min is not None and number < info.min:
+        raise typer.BadParameter(f"{number} is too small; the minimum is {info.min}")
+    if info.max is not None and number > info.max:
+        raise typer.BadParameter(f"{number} is too large; the maximum is {info.max}")
+
+
+def _choice(value: object, choices: type[Enum]) -> Enum:
+    """Return the choice with this name."""
+    for each in choices:
+        if value == each or str(value) == str(each.value):
+            return each
+    names = [str(each.value) for each in choices]
+    near = get_close_matches(str(value), names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise typer.BadParameter(f"{value!r} is not one of {', '.join(names)}{hint}")

@@ -13,8 +13,12 @@ from typing import Annotated, Final
 import typer
 
 from cordwood.cli import serve
+from cordwood.cli.exit_codes import CommandLineError
 from cordwood.cli.plain_values import Command, convert_plain_values
 from cordwood.cli.terminal import is_terminal, print_output
+from cordwood.cli.usage.kafka_commands import answer_unknown
+from cordwood.cli.usage.kafka_options import translate
+from cordwood.cli.usage.value_names import name_values
 
 #: The help of each command, or family of commands, by the name of its module.
 FAMILIES: Final = {
@@ -26,10 +30,12 @@ FAMILIES: Final = {
         "Check this machine, and print a remedy for each problem; exit with 1 if one is fatal."
     ),
     "topics": "Create, describe, alter and delete topics.",
+    "offsets": "Print the first and the end offset of each partition, or the offset at a time.",
     "configs": "Describe and alter settings of topics, groups, brokers and loggers.",
     "groups": "List and describe groups, reset their offsets, and delete them.",
     "cluster": "Run a cluster on this machine; show and change leaders and replicas.",
     "transactions": "List, describe and abort transactions, and find those that hang.",
+    "log-dirs": "Describe the log directories of brokers.",
     "bench": "Measure the throughput and latency of a cluster.",
     "log": "Dump, verify, explain and repair the files of logs.",
     "spark": "Run Spark jobs over logs.",
@@ -37,11 +43,13 @@ FAMILIES: Final = {
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Run the command that the arguments name."""
-    command = typer.main.get_command(application(arguments))
+    """Run the command that the arguments name, in Kafka's spelling or in ours."""
+    words = translate(arguments)
+    command = typer.main.get_command(application(words))
     assert isinstance(command, Command), "typer builds its own commands"
     convert_plain_values(command)
-    command(arguments)
+    name_values(command)
+    command(words)
 
 
 def application(arguments: Sequence[str]) -> typer.Typer:
@@ -58,6 +66,8 @@ def application(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback()(_families)
     named = next((each for each in arguments if not each.startswith("-")), "")
+    if named and named not in FAMILIES:
+        raise CommandLineError(answer_unknown(named, FAMILIES))
     if named == serve.NAME:
         settings = {"ignore_unknown_options": True, "allow_extra_args": True}
         app.command(named, context_settings=settings, add_help_option=False)(_serve)
@@ -65,13 +75,13 @@ def application(arguments: Sequence[str]) -> typer.Typer:
         add_family(app, named)
     else:
         for name, text in FAMILIES.items():
-            app.command(name, help=text)(_listed)
+            app.command(name, help=text, short_help=text)(_listed)
     return app
 
 
 def add_family(app: typer.Typer, name: str) -> None:
     """Register the command, or the family of commands, of a module."""
-    module = import_module(f"cordwood.cli.{name}")
+    module = import_module(f"cordwood.cli.{name.replace('-', '_')}")
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name)
     else:

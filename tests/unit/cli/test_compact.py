@@ -95,8 +95,8 @@ def test_keys_of_a_file_are_erased_and_certified(compact: Compact, logs: Path) -
     ("options", "message"),
     (
         (("--dry-run", "--roll"), "choose one of them"),
-        (("--until", "-1"), "greater than or equal to 0"),
-        (("--memory", "5"), "greater than or equal to"),
+        (("--until", "-1"), "-1 is too small; the minimum is 0"),
+        (("--memory", "5"), "is too small"),
         (("--erase-key", "nowhere"), "nowhere"),
         (("--verify", "somehow"), "somehow"),
         (("--certificate", "nowhere/certificates"), "nowhere/certificates"),
