@@ -1,11 +1,11 @@
 """`cordwood topics`: list, create, describe, alter and delete topics (Kafka: `TopicCommand`)."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -17,11 +17,15 @@ from cordwood.cli.cluster_options import (
     connect_admin,
     ensure_topics,
 )
+from cordwood.cli.counts import counted
 from cordwood.cli.terminal import print_message, print_output
+from cordwood.cli.topic_selection import given_topic, given_topics, is_topic_name, select_topics
 
 if TYPE_CHECKING:
     from cordwood.client.admin.admin_types import CreatedTopic, TopicDescription
     from cordwood.client.blocking import Admin
+
+    Described: TypeAlias = tuple[TopicDescription, dict[str, str | None]]
 
 app = typer.Typer(help="Create, describe, alter and delete topics.", no_args_is_help=True)
 
@@ -33,11 +37,31 @@ class ReplicaPlacement(StrEnum):
     TEXTBOOK = "textbook"
 
 
-Topic = Annotated[str, typer.Option(help="Topic name.")]
-Topics = Annotated[list[str], typer.Option("--topic", help="Topic name. Repeatable.")]
-OnlyTopics = Annotated[
+Topic = Annotated[str | None, typer.Argument(metavar="TOPIC", help="Topic name.")]
+TopicOption = Annotated[
+    str | None, typer.Option("--topic", help="Topic name, instead of the argument.")
+]
+Topics = Annotated[
     list[str] | None,
-    typer.Option("--topic", help="Describe this topic. Repeatable.  [default: all]"),
+    typer.Argument(metavar="TOPIC", help="Topic names, or regular expressions."),
+]
+TopicOptions = Annotated[
+    list[str] | None,
+    typer.Option("--topic", help="Topic name, or regular expression. Repeatable."),
+]
+UnderReplicated = Annotated[
+    bool,
+    typer.Option(
+        "--under-replicated-partitions", help="Print only partitions with replicas out of sync."
+    ),
+]
+Unavailable = Annotated[
+    bool,
+    typer.Option("--unavailable-partitions", help="Print only partitions without a leader."),
+]
+WithOverrides = Annotated[
+    bool,
+    typer.Option("--topics-with-overrides", help="Print only topics with settings, no partitions."),
 ]
 WithoutInternal = Annotated[
     bool, typer.Option("--exclude-internal", help="Leave out internal topics.")
@@ -85,25 +109,34 @@ OffsetFile = Annotated[
 
 @app.command("list", epilog="Example: cordwood topics list --bootstrap-server localhost:9092")
 def list_topics(
+    names: Topics = None,
     *,
+    topic: TopicOptions = None,
     exclude_internal: WithoutInternal = False,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the names of all topics."""
+    """Print the names of all topics, or of those that are selected."""
     with connect_admin(bootstrap_server, command_config) as admin:
-        names = admin.list_topics(with_internal=not exclude_internal)
+        found = _selected(admin, given_topics(names, topic), with_internal=not exclude_internal)
     if as_json:
-        print_output(json.dumps({"topics": names}))
-    elif names:
-        print_output("\n".join(names))
+        print_output(json.dumps({"topics": found}))
+    elif found:
+        print_output("\n".join(found))
 
 
-@app.command(epilog="Example: cordwood topics create --topic orders --partitions 3")
+def _selected(admin: "Admin", wanted: Sequence[str], *, with_internal: bool) -> list[str]:
+    """Return the selected topics; all without a selection."""
+    existing = admin.list_topics(with_internal=with_internal or bool(wanted))
+    return select_topics(wanted, existing) if wanted else existing
+
+
+@app.command(epilog="Example: cordwood topics create orders --partitions 3")
 def create(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's and ours
+    name: Topic = None,
     *,
-    topic: Topic,
+    topic: TopicOption = None,
     partitions: Partitions = -1,
     replication_factor: Factor = -1,
     replica_assignment: Assignment = None,
@@ -118,6 +151,7 @@ def create(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's 
     """Create a topic."""
     from cordwood.core.errors import TopicAlreadyExistsError  # noqa: PLC0415  # help needs none
 
+    name = given_topic(name, topic)
     assignments = parse_assignments(replica_assignment)
     configs = parse_pairs(config)
     with connect_admin(bootstrap_server, command_config) as admin:
@@ -127,7 +161,7 @@ def create(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's 
             partitions = replication_factor = -1
         try:
             created = admin.create_topic(
-                topic,
+                name,
                 partitions=partitions,
                 replication_factor=replication_factor,
                 assignments=assignments,
@@ -137,7 +171,7 @@ def create(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's 
         except TopicAlreadyExistsError:
             if not if_not_exists:
                 raise
-            print_message(f"topic {topic} already exists")
+            print_message(f"topic {name} already exists")
             return
     text = created.to_json() if as_json else _creation_line(created, is_created=not validate_only)
     print_output(text)
@@ -174,20 +208,31 @@ def _creation_line(topic: "CreatedTopic", *, is_created: bool) -> str:
     )
 
 
-@app.command(epilog="Example: cordwood topics describe --topic orders")
-def describe(
+@app.command(epilog="Example: cordwood topics describe orders")
+def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's and ours
+    names: Topics = None,
     *,
-    topics: OnlyTopics = None,
+    topic: TopicOptions = None,
+    under_replicated_partitions: UnderReplicated = False,
+    unavailable_partitions: Unavailable = False,
+    topics_with_overrides: WithOverrides = False,
     exclude_internal: WithoutInternal = False,
+    if_exists: IfExists = False,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
     """Print partitions, replicas and settings of topics, in the format of kafka-topics.sh."""
     with connect_admin(bootstrap_server, command_config) as admin:
-        names = topics or admin.list_topics(with_internal=not exclude_internal)
-        ensure_topics(admin, names)
-        found = [(each, _set_configs(admin, each.name)) for each in admin.describe_topics(names)]
+        wanted = _existing(admin, given_topics(names, topic), if_exists=if_exists)
+        if wanted is None:
+            return
+        selected = _selected(admin, wanted, with_internal=not exclude_internal)
+        found = [(each, _set_configs(admin, each.name)) for each in admin.describe_topics(selected)]
+    if under_replicated_partitions or unavailable_partitions:
+        found = in_trouble(found, only_unavailable=not under_replicated_partitions)
+    if topics_with_overrides:
+        found = [(replace(each, partitions=()), configs) for each, configs in found if configs]
     if as_json:
         print_output(
             json.dumps({"topics": [asdict(each) | {"configs": more} for each, more in found]})
@@ -195,6 +240,28 @@ def describe(
         return
     for each, configs in found:
         print_output("\n".join(_lines(each, configs)))
+
+
+def _existing(admin: "Admin", wanted: list[str], *, if_exists: bool) -> list[str] | None:
+    """Return the wanted topics, with `--if-exists` without missing ones; None if none is left."""
+    if not (wanted and if_exists):
+        return wanted
+    existing = admin.list_topics(with_internal=True)
+    return [each for each in wanted if not is_topic_name(each) or each in existing] or None
+
+
+def in_trouble(found: "Iterable[Described]", *, only_unavailable: bool) -> "list[Described]":
+    """Return the topics with partitions in trouble, with these partitions alone."""
+    troubled = []
+    for topic, configs in found:
+        partitions = tuple(
+            each
+            for each in topic.partitions
+            if each.leader < 0 or (not only_unavailable and len(each.in_sync) < len(each.replicas))
+        )
+        if partitions:
+            troubled.append((replace(topic, partitions=partitions), configs))
+    return troubled
 
 
 def _set_configs(admin: "Admin", topic: str) -> dict[str, str | None]:
@@ -225,39 +292,43 @@ def _join(brokers: Sequence[int]) -> str:
     return ",".join(map(str, brokers))
 
 
-@app.command(epilog="Example: cordwood topics alter --topic orders --partitions 6")
+@app.command(epilog="Example: cordwood topics alter orders --partitions 6")
 def alter(
+    name: Topic = None,
     *,
-    topic: Topic,
+    topic: TopicOption = None,
     partitions: Annotated[int, typer.Option(min=1, help="New number of partitions.")],
     validate_only: ValidateOnly = False,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
     """Increase the number of partitions; use `cordwood configs alter` to change settings."""
+    name = given_topic(name, topic)
     with connect_admin(bootstrap_server, command_config) as admin:
-        ensure_topics(admin, [topic])
-        admin.create_partitions(topic, partitions, validate_only=validate_only)
-    print_output(f"{topic}: {'would have' if validate_only else 'has'} {partitions} partitions")
+        ensure_topics(admin, [name])
+        admin.create_partitions(name, partitions, validate_only=validate_only)
+    has = "would have" if validate_only else "has"
+    print_output(f"{name}: {has} {counted(partitions, 'partition')}")
 
 
-@app.command(epilog="Example: cordwood topics delete --topic orders")
+@app.command(epilog="Example: cordwood topics delete orders")
 def delete(
+    names: Topics = None,
     *,
-    topics: Topics,
+    topic: TopicOptions = None,
     if_exists: IfExists = False,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
     """Delete topics and all their records."""
+    wanted = given_topics(names, topic)
+    if not wanted:
+        raise typer.BadParameter("no topic is given; name it: TOPIC, or --topic TOPIC")
     with connect_admin(bootstrap_server, command_config) as admin:
-        known = set(admin.list_topics(with_internal=True))
-        if if_exists:
-            topics = [each for each in topics if each in known]
-        ensure_topics(admin, topics)
-        for topic in topics:
-            admin.delete_topic(topic)
-            print_output(f"{topic}: deleted")
+        wanted = _existing(admin, wanted, if_exists=if_exists) or []
+        for each in select_topics(wanted, admin.list_topics(with_internal=True)):
+            admin.delete_topic(each)
+            print_output(f"{each}: deleted")
 
 
 @app.command(

@@ -1,12 +1,14 @@
 """`cordwood topics` as it is called."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import typer
 
-from cordwood.cli.topics import parse_assignments, parse_offsets
+from cordwood.cli.topics import in_trouble, parse_assignments, parse_offsets
+from cordwood.client.admin.admin_types import PartitionDescription, TopicDescription
 from cordwood.core.errors import SettingError
 from tests.unit.cli.commands import Command
 
@@ -152,3 +154,57 @@ def test_assignment_is_brokers_by_partition() -> None:
     assert parse_assignments(None) == {}
     with pytest.raises(typer.BadParameter, match="'0:x' is not a list of broker ids"):
         parse_assignments("0:x")
+
+
+def test_topic_is_an_argument_or_an_option(command: Command) -> None:
+    assert command("topics", "create", "a", "--partitions=1").code == 0
+    assert command("topics", "alter", "a", "--partitions=2").out == "a: has 2 partitions\n"
+    assert command("topics", "describe", "a").out.startswith("Topic: a\t")
+    assert command("topics", "delete", "a").out == "a: deleted\n"
+    assert "give one topic" in command("topics", "create", "a", "--topic", "b").err
+    assert "no topic is given" in command("topics", "delete").err
+
+
+def test_topics_are_selected_by_expression(command: Command) -> None:
+    for name in ("orders", "returns", "other"):
+        command("topics", "create", name)
+
+    assert command("topics", "list", "o.*").out == "orders\nother\n"
+    assert command("topics", "describe", "--topic", "or.+").out.startswith("Topic: orders\t")
+    assert command("topics", "delete", "o[r].*").out == "orders: deleted\n"
+    assert command("topics", "list").out == "other\nreturns\n"
+
+
+def test_describe_prints_only_partitions_in_trouble(command: Command) -> None:
+    command("topics", "create", "a", "--config", "segment.ms=9")
+    command("topics", "create", "b")
+
+    assert command("topics", "describe", "--under-replicated-partitions").out == ""
+    assert command("topics", "describe", "--unavailable-partitions").out == ""
+    (head,) = command("topics", "describe", "--topics-with-overrides").out.splitlines()
+    assert head.startswith("Topic: a\t")
+
+
+def test_partitions_in_trouble_are_out_of_sync_or_without_a_leader() -> None:
+    healthy = PartitionDescription(
+        partition=0, leader=1, leader_epoch=0, replicas=(1, 2), in_sync=(1, 2), offline=()
+    )
+    partitions = (
+        healthy,
+        replace(healthy, partition=1, in_sync=(1,)),
+        replace(healthy, partition=2, leader=-1, in_sync=()),
+    )
+    topic = TopicDescription(name="a", topic_id="", is_internal=False, partitions=partitions)
+
+    def numbers(*, only_unavailable: bool) -> list[int]:
+        (found,) = in_trouble([(topic, {})], only_unavailable=only_unavailable)
+        return [each.partition for each in found[0].partitions]
+
+    assert numbers(only_unavailable=False) == [1, 2]
+    assert numbers(only_unavailable=True) == [2]
+
+
+def test_describe_leaves_out_missing_topics_on_request(command: Command) -> None:
+    result = command("topics", "describe", "a", "--if-exists")
+
+    assert (result.code, result.out, result.err) == (0, "", "")

@@ -1,11 +1,11 @@
 """Topics and partitions of a command: `--topic orders` or `--topic orders:0,1`."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 import typer
 
-from cordwood.cli.cluster_options import ensure_topics
+from cordwood.cli.topic_selection import select_topics
 
 if TYPE_CHECKING:
     from cordwood.client.blocking import Admin
@@ -26,13 +26,21 @@ def parse_topics(texts: Iterable[str]) -> dict[str, list[int]]:
     return topics
 
 
+def _expanded(topics: dict[str, list[int]], existing: Collection[str]) -> dict[str, list[int]]:
+    """Return the topics with each regular expression replaced by the names that it matches."""
+    found: dict[str, list[int]] = {}
+    for text, numbers in topics.items():
+        for name in select_topics([text], existing):
+            found.setdefault(name, []).extend(numbers)
+    return found
+
+
 def partitions_in(admin: "Admin", texts: Iterable[str]) -> "list[TopicPartition]":
     """Return the partitions of topics; raise if the cluster does not have one of them."""
     from cordwood.client.topic_partitions import partitions_of  # noqa: PLC0415  # help needs none
     from cordwood.core.errors import UnknownTopicOrPartitionError  # noqa: PLC0415  # as above
 
-    topics = parse_topics(texts)
-    ensure_topics(admin, topics)
+    topics = _expanded(parse_topics(texts), admin.list_topics(with_internal=True))
     pairs: list[tuple[str, int]] = []
     for each in admin.describe_topics(topics):
         existing = [part.partition for part in each.partitions]

@@ -7,7 +7,7 @@ the time that a new one takes to reach all brokers.
 """
 
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, Self, TypeVar, Unpack, cast
 
@@ -401,6 +401,7 @@ class Admin(  # tidy: allow[class-lines] the calls of its users
         client = self._started()
         if node_id not in client.cluster.brokers:
             await client.refresh()
+            _ensure_member(node_id, client.cluster.brokers)
         return await client.send(node_id, request, kind=kind)
 
     async def _send_to_owner(
@@ -456,3 +457,10 @@ def _resource_type(resource: tuple[str, str]) -> int:
             remedy=f"choose one of {', '.join(RESOURCE_TYPES)}",
         )
     return RESOURCE_TYPES[name]
+
+
+def _ensure_member(node_id: int, brokers: Collection[int]) -> None:
+    """Raise InvalidRequestError for a broker that the cluster does not have."""
+    if node_id not in brokers:
+        known = ", ".join(map(str, sorted(brokers)))
+        raise InvalidRequestError(f"the cluster has no broker {node_id}; it has {known}")
