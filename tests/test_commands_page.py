@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from cordwood.cli.client_defaults import parse_config
 from tests.test_workbench_page import transcripts
 from tests.unit.cli.commands import run, running_broker
 
@@ -50,12 +51,24 @@ def test_commands_page_shows_the_output_of_its_commands(
             assert comparable(printed, command) == comparable(shown, command), command
 
 
+def test_commands_page_shows_a_configuration_file_that_is_accepted() -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+    assert parse_config("config.toml", text.encode()).settings["security.protocol"] == "SSL"
+
+
 @pytest.mark.parametrize(
     "verb",
     (
         *(f"topics {each}" for each in ("list", "create", "describe", "alter", "delete")),
         *(f"groups {each}" for each in ("list", "describe", "reset-offsets", "delete")),
-        *("groups delete-offsets", "transactions list", "transactions find-hanging"),
+        *(
+            "offsets",
+            "log-dirs describe",
+            "groups delete-offsets",
+            "transactions list",
+            "transactions find-hanging",
+        ),
         *("topics delete-records", "configs describe", "configs alter", "produce", "consume"),
         *(f"bench {each}" for each in ("produce", "consume", "latency")),
     ),

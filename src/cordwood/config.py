@@ -31,8 +31,10 @@ ENVIRONMENT: Final = "environment"
 
 _PREFIX: Final = "CORDWOOD_"
 _OWN: Final = "cordwood."
-# Read when the package is imported; not a setting of the broker.
-_OF_PACKAGE: Final = frozenset({"CORDWOOD_CPU_LEVEL", "CORDWOOD_KERNELS"})
+# Read when the package is imported, or by the commands; not settings of the broker.
+_OF_PACKAGE: Final = frozenset(
+    {"CORDWOOD_BOOTSTRAP_SERVER", "CORDWOOD_CONFIG", "CORDWOOD_CPU_LEVEL", "CORDWOOD_KERNELS"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from cordwood.cli.cluster_options import (
     CommandConfig,
     CommandProperty,
     client_config,
+    reachable_config,
 )
 from cordwood.cli.produce import CompressionCodec, RequiredAcks
 from cordwood.cli.terminal import print_output
@@ -53,7 +54,7 @@ def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each, most of
     """Measure how fast records can be sent, and how long each takes to be acknowledged."""
     from cordwood.cli import bench_run, produce_run  # noqa: PLC0415  # help needs none of it
 
-    config = client_config(
+    config = reachable_config(
         bootstrap_server,
         command_config,
         properties=command_property,
@@ -84,7 +85,7 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     """Measure how fast a topic can be read from its beginning."""
     from cordwood.cli import bench_run  # noqa: PLC0415  # help needs none of it
 
-    config = client_config(bootstrap_server, command_config, properties=command_property)
+    config = reachable_config(bootstrap_server, command_config, properties=command_property)
     load = bench_run.BenchLoad(topic, num_records)
     _print(
         bench_run.measure_consume(load, config, timeout_ms=timeout_ms, is_columnar=columns),
@@ -107,7 +108,7 @@ def latency(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     from cordwood.cli import bench_run, produce_run  # noqa: PLC0415  # help needs none of it
 
     consuming = client_config(bootstrap_server, command_config)
-    config = client_config(bootstrap_server, command_config, acks=acks)
+    config = reachable_config(bootstrap_server, command_config, acks=acks)
     load = bench_run.BenchLoad(topic, num_records, record_size)
     _print(
         bench_run.measure_latency(load, produce_run.producer_config(config), consuming=consuming),

@@ -1,9 +1,12 @@
 """Options for reaching a cluster, shared by commands, and the client settings made of them.
 
 Single settings override the file of settings, and options with a name of their own override both.
-By default a command times out after ten seconds; a client in a program waits a minute.
+All of them override the environment, and that the configuration file (`cli.client_defaults`).
+By default a command times out after ten seconds; a client in a program waits a minute. A command
+whose bootstrap brokers all refuse the connection ends at once.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -18,8 +21,13 @@ if TYPE_CHECKING:
 BootstrapServer = Annotated[
     str | None,
     typer.Option(
+        "--bootstrap-server",
+        "-b",
         metavar="HOST:PORT",
-        help="Bootstrap brokers, separated by commas.  [default: localhost:9092]",
+        help=(
+            "Bootstrap brokers, separated by commas.  [env: CORDWOOD_BOOTSTRAP_SERVER]"
+            "  [default: localhost:9092]"
+        ),
     ),
 ]
 CommandConfig = Annotated[
@@ -33,6 +41,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 DEFAULT_BROKER: Final = "localhost:9092"
 TIMEOUT_MS: Final = 10_000
+_BOOTSTRAP: Final = "bootstrap.servers"
 
 
 def client_config(
@@ -43,27 +52,46 @@ def client_config(
     **named: object,
 ) -> dict[str, object]:
     """Return client settings by Kafka's names; keys of `named` have underscores for dots."""
-    from cordwood.core.properties import parse_properties  # noqa: PLC0415  # help needs none of it
+    from cordwood.cli.client_defaults import read_defaults  # noqa: PLC0415  # help needs none of it
+    from cordwood.core.properties import parse_properties  # noqa: PLC0415  # as above
 
+    defaults = read_defaults(os.environ)
+    command_config = defaults.command_config if command_config is None else command_config
     config: dict[str, object] = {
-        "bootstrap.servers": DEFAULT_BROKER,
+        _BOOTSTRAP: DEFAULT_BROKER,
         "default.api.timeout.ms": TIMEOUT_MS,
+        **defaults.settings,
     }
     if command_config is not None:
         config |= parse_properties(Path(absolute_path(command_config)).read_bytes())
     config |= parse_pairs(properties)
     if bootstrap_server is not None:
-        config["bootstrap.servers"] = bootstrap_server
+        config[_BOOTSTRAP] = bootstrap_server
     return config | {
         name.replace("_", "."): value for name, value in named.items() if value is not None
     }
+
+
+def reachable_config(
+    bootstrap_server: str | None,
+    command_config: str | None,
+    *,
+    properties: Sequence[str] | None = None,
+    **named: object,
+) -> dict[str, object]:
+    """Return client settings as `client_config`; NetworkError if no bootstrap broker listens."""
+    from cordwood.cli.bootstrap_check import ensure_listening  # noqa: PLC0415  # help needs none of it
+
+    config = client_config(bootstrap_server, command_config, properties=properties, **named)
+    ensure_listening(str(config[_BOOTSTRAP]))
+    return config
 
 
 def connect_admin(bootstrap_server: str | None, command_config: str | None) -> "Admin":
     """Return an admin client of the cluster."""
     from cordwood.client.blocking import Admin  # noqa: PLC0415  # help needs none of it
 
-    return Admin.from_config(client_config(bootstrap_server, command_config))
+    return Admin.from_config(reachable_config(bootstrap_server, command_config))
 
 
 def ensure_topics(admin: "Admin", names: Iterable[str]) -> None:

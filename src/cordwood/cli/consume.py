@@ -12,7 +12,7 @@ from cordwood.cli.cluster_options import (
     BootstrapServer,
     CommandConfig,
     CommandProperty,
-    client_config,
+    reachable_config,
 )
 
 EXAMPLE = "Example: cordwood consume orders --from-beginning --max-messages 10 --json"
@@ -101,7 +101,7 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         start = consume_run.ensure_group_start(start, partitions or ())
     consume_run.consume(
         consume_run.ConsumeRequest(topic, tuple(partitions or ()), start, max_messages, timeout_ms),
-        client_config(
+        reachable_config(
             bootstrap_server,
             command_config,
             properties=command_property,

@@ -10,6 +10,7 @@ import typer
 
 from cordwood.cli import terminal
 from cordwood.cli.cluster_options import list_partitions
+from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import interruptible
 from cordwood.cli.line_format import Consumed, LineWriter, parse_line_format, write_json
 from cordwood.client.blocking import Consumer
@@ -135,7 +136,7 @@ def _record_count(topic: str) -> Iterator[Callable[[int], object]]:
     try:
         yield count
     finally:
-        terminal.print_message(f"{topic}: {total} records read")
+        terminal.print_message(f"{topic}: {counted(total, 'record')} read")
 
 
 def _partitions(request: ConsumeRequest, config: Mapping[str, object]) -> list[tuple[str, int]]:

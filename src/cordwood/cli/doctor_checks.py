@@ -11,14 +11,16 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
+from cordwood.cli.client_defaults import config_path, read_defaults
 from cordwood.compaction import kernels as compaction_kernels
-from cordwood.core.errors import KernelLibraryError
+from cordwood.core.errors import KernelLibraryError, SettingError
 from cordwood.core.installation import install_command
 from cordwood.records import kernels
 from cordwood.records.kernels.kernel_library import FAULT, LIBRARY, REMEDY, ensure_not_cut
@@ -74,6 +76,7 @@ def run_checks(data: str) -> list[CheckResult]:
         check_kernels(None if LIBRARY is None else LIBRARY.level, FAULT, error=library_error()),
         check_java(_java_version_output()),
         *([] if _version("pyspark") is None else _check_spark_defaults(_spark_defaults())),
+        check_configuration(os.environ),
         check_disk(data, _free_bytes(data)),
         check_descriptors(resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
     ]
@@ -118,6 +121,19 @@ def check_java(version_output: str | None) -> CheckResult:
         return CheckResult("Java", GOOD, release[1])
     found = "not found" if release is None else release[1]
     return CheckResult("Java", NOTE, f"{found}: Spark needs it", f"install Java {_JAVA} or later")
+
+
+def check_configuration(environment: Mapping[str, str]) -> CheckResult:
+    """Check the file with the commands' defaults."""
+    path, subject = config_path(environment), "configuration file"
+    try:
+        defaults = read_defaults(environment)
+    except (SettingError, OSError) as error:
+        return CheckResult(subject, BAD, str(error), f"correct {path}, or unset CORDWOOD_CONFIG")
+    server = defaults.settings.get("bootstrap.servers", "not set")
+    if not path.is_file():
+        return CheckResult(subject, GOOD, f"none at {path}; the bootstrap server is {server}")
+    return CheckResult(subject, GOOD, f"{path}; the bootstrap server is {server}")
 
 
 def check_filters(defaults: str) -> CheckResult:

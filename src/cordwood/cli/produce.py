@@ -13,7 +13,7 @@ from cordwood.cli.cluster_options import (
     BootstrapServer,
     CommandConfig,
     CommandProperty,
-    client_config,
+    reachable_config,
 )
 
 EXAMPLE = "Example: cordwood produce orders --file orders.txt --key-separator :"
@@ -92,7 +92,7 @@ def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     from cordwood.cli import produce_run  # noqa: PLC0415  # help needs none of it
 
     config = produce_run.producer_config(
-        client_config(
+        reachable_config(
             bootstrap_server,
             command_config,
             properties=command_property,

@@ -17,6 +17,7 @@ import typer
 
 from cordwood.cli.arguments import absolute_path
 from cordwood.cli.cluster_options import TIMEOUT_MS
+from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.line_format import LineError, LineReader, LineRecord, parse_line_format, read_json
 from cordwood.cli.progress import show_progress
@@ -133,8 +134,12 @@ def _parse_line(read: LineReader, line: bytes, number: int) -> LineRecord:
         return read(line)
     except LineError as error:
         raise LineError(
-            f"line {number}: {error}; the lines before it were sent, correct it and send the rest"
+            f"line {number}: {error}; {_sent_before(number)}correct it and send the rest"
         ) from None
+
+
+def _sent_before(number: int) -> str:
+    return "the lines before it were sent, " if number > 1 else ""
 
 
 def _send(producer: Producer, target: ProduceTarget, record: LineRecord) -> Delivery:
@@ -149,7 +154,7 @@ def _send(producer: Producer, target: ProduceTarget, record: LineRecord) -> Deli
 
 
 def _summary(deliveries: DeliveryCount) -> str:
-    text = f"{deliveries.delivered} records delivered"
+    text = f"{counted(deliveries.delivered, 'record')} delivered"
     return f"{text}, {deliveries.failed} failed: {deliveries.error}" if deliveries.failed else text
 
 

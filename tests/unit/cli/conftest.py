@@ -1,6 +1,7 @@
 """Fixtures: a broker, and a function that runs commands with its address."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -25,3 +26,11 @@ def command(
         return run(words, monkeypatch, capfd, stdin=stdin)
 
     return give
+
+
+@pytest.fixture(autouse=True)
+def without_configuration_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the settings of the person who runs the tests."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("CORDWOOD_CONFIG", raising=False)
+    monkeypatch.delenv("CORDWOOD_BOOTSTRAP_SERVER", raising=False)

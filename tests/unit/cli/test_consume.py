@@ -11,7 +11,7 @@ def test_group_continues_behind_the_printed_records(command: Command) -> None:
 
     how = ("--group", "g", "--from-beginning", "--max-messages=1")
 
-    assert command("consume", "a", *how) == (0, "x\n", "a: 1 records read\n")
+    assert command("consume", "a", *how) == (0, "x\n", "a: 1 record read\n")
     assert command("consume", "a", *how).out == "y\n"
 
 
@@ -50,4 +50,4 @@ def test_isolation_level_is_passed_on(command: Command, level: str) -> None:
 
     how = ("--from-beginning", "--isolation-level", level, "--max-messages=1")
 
-    assert command("consume", "a", *how) == (0, "x\n", "a: 1 records read\n")
+    assert command("consume", "a", *how) == (0, "x\n", "a: 1 record read\n")

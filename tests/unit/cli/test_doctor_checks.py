@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cordwood.cli import doctor_checks
-from cordwood.cli.doctor_checks import BAD, GOOD, NOTE, CheckResult
+from cordwood.cli.doctor_checks import BAD, GOOD, NOTE, CheckResult, check_configuration
 from cordwood.core.errors import KernelLibraryError
 
 
@@ -149,3 +149,17 @@ def test_every_check_runs(tmp_path: Path) -> None:
 
     assert {"Python", "numpy", "uvloop", "kernels", "Java", "descriptors"} < set(subjects)
     assert str(tmp_path / "not" / "there") in subjects
+
+
+def test_configuration_file_in_use_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    environment = {"CORDWOOD_CONFIG": str(file)}
+    file.write_text('bootstrap-server = "k:1"')
+
+    result = check_configuration(environment)
+    assert (result.state, result.found) == (GOOD, f"{file}; the bootstrap server is k:1")
+    file.write_text("bootstrap-servr = 1")
+    assert check_configuration(environment).state == BAD
+    file.unlink()
+    assert check_configuration(environment).state == BAD
+    assert "none at" in check_configuration({"HOME": str(tmp_path)}).found

@@ -13,7 +13,7 @@ def test_options_select_the_records_to_send(command: Command) -> None:
 
     result = command("produce", "a", *how, "--compression-codec=zstd", "--acks=1", stdin=b"k:-\n")
 
-    assert result == (0, "", "a: 1 records delivered\n")
+    assert result == (0, "", "a: 1 record delivered\n")
     parsed = json.loads(command("consume", "a", "--offset=0", "--max-messages=1", "--json").out)
     assert (parsed["partition"], parsed["key"], parsed["value"]) == (1, "k", None)
     assert parsed["headers"] == [["from", "web"]]
@@ -30,7 +30,7 @@ def test_option_that_is_not_given_leaves_the_setting(command: Command, setting: 
 
     assert rejected.code == 2
     assert setting.partition("=")[2] in rejected.err
-    assert overridden == (0, "", "a: 1 records delivered\n")
+    assert overridden == (0, "", "a: 1 record delivered\n")
 
 
 def test_unknown_compression_type_is_rejected(command: Command) -> None:

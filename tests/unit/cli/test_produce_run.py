@@ -47,7 +47,7 @@ def test_invalid_line_stops_after_earlier_lines_are_sent(command: Command) -> No
 
     assert result.code == 1
     delivered, problem = result.err.splitlines()
-    assert delivered == "a: 1 records delivered"
+    assert delivered == "a: 1 record delivered"
     assert problem.startswith("cordwood: line 2: the line is not a record as JSON")
     assert values(command, 1) == ["x"]
 
@@ -88,7 +88,7 @@ def test_ctrl_c_stops_after_sent_records_are_delivered(
 
     result = command("produce", "a", stdin=b"x\ny\n")
 
-    assert result == (130, "", "a: 1 records delivered\n")
+    assert result == (130, "", "a: 1 record delivered\n")
     assert values(command, 1) == ["x"]
 
 

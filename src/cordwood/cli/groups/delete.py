@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, client_config
+from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, reachable_config
 from cordwood.cli.groups.group_options import AllGroups, Groups, Timeout
 from cordwood.cli.groups.group_selection import ensure_selection, selected_groups
 from cordwood.cli.groups.topic_scope import partitions_in
@@ -38,7 +38,7 @@ def delete(
 
     ensure_selection(group, is_all=all_groups)
     is_partial = False
-    config = client_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
+    config = reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
     with Admin.from_config(config) as admin:
         for each in selected_groups(admin, group):
             try:
@@ -66,7 +66,7 @@ def delete_offsets(
     from cordwood.client.topic_partitions import by_topic  # noqa: PLC0415  # as above
 
     rows: list[dict[str, object]] = []
-    config = client_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
+    config = reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
     with Admin.from_config(config) as admin:
         for partitions in by_topic(partitions_in(admin, topics)).values():
             status = _delete_offsets(admin, group, partitions)

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, client_config
+from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, reachable_config
 from cordwood.cli.groups.group_options import AllGroups, Groups, Timeout
 from cordwood.cli.groups.group_selection import ensure_selection
 from cordwood.cli.row_output import print_rows
@@ -46,7 +46,7 @@ def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka'
         read = describe_run.describe_members
     elif state:
         read = describe_run.describe_states
-    config = client_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
+    config = reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
     print_rows(read(config, group or (), is_verbose=verbose), as_json=as_json)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from typer.core import TyperCommand
 
-from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, client_config
+from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, reachable_config
 from cordwood.cli.groups.group_options import Timeout
 from cordwood.cli.groups.group_selection import consumer_groups
 from cordwood.cli.row_output import print_rows
@@ -61,7 +61,7 @@ def list_groups(
 
     states = parse_names(state, known=STATES, what="state")
     types = parse_names(group_type, known=TYPES, what="type")
-    config = client_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
+    config = reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
     with Admin.from_config(config) as admin:
         found = consumer_groups(admin.list_groups(states=states, types=types))
     has_type, has_state = group_type is not None, state is not None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, client_config
+from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, reachable_config
 from cordwood.cli.groups.group_options import AllGroups, Groups, Timeout
 from cordwood.cli.groups.group_selection import ensure_selection
 from cordwood.cli.row_output import print_rows
@@ -100,7 +100,7 @@ def reset_offsets(  # noqa: PLR0913  # tidy: allow[parameters] an option each, K
     }
     target = reset_target.parse_target(options, now_ms=SystemClock().now_ms())
     result = reset_run.reset(
-        client_config(bootstrap_server, command_config, default_api_timeout_ms=timeout),
+        reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout),
         reset_run.ResetRequest(
             tuple(group or ()), tuple(topics or ()), target, from_file, is_dry_run=not execute
         ),

@@ -245,5 +245,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
 def _reason(error: Exception) -> str:
     """Return an error's text; some errors of the operating system have none."""
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
     name = type(error).__name__
     return f"{name}: {error}" if str(error) else name

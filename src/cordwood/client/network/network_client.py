@@ -256,8 +256,8 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
             )
         except _UNREACHABLE as error:
             raise NetworkError(
-                f"no broker is reachable (last error: {error});"
-                " check bootstrap_servers, and that a broker is running"
+                f"no broker is reachable (last error: {error}); check the bootstrap servers"
+                " (--bootstrap-server, bootstrap_servers), and that a broker is running"
             ) from error
 
     async def _send_to_node(

@@ -104,7 +104,7 @@ def test_bootstrap_continues_to_an_available_broker() -> None:
 def test_unreachable_cluster_raises_with_a_remedy() -> None:
     async def scene() -> None:
         async with routed(NOBODY) as client:
-            with pytest.raises(NetworkError, match="check bootstrap_servers"):
+            with pytest.raises(NetworkError, match="check the bootstrap servers"):
                 await client.refresh()
 
     run(scene())
