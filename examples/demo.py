@@ -6,7 +6,8 @@ Spark.
 Orders are written in each codec, read back as Arrow columns by the compiled kernels and by their
 plain-Python twin, damaged on purpose, and written in the oldest format. Then a log is
 written to a temporary folder, left as by a killed process, and opened again. A broker serves, is
-killed while orders come in, and serves again. Spark joins, compacts, exports and audits the
+killed while orders come in, and serves again. Two members of a consumer group share the orders. A
+pipeline of Spark is killed half way, and an audit proves that each order is there once. Spark joins, compacts, exports and audits the
 broker's logs; the result is a page, build/demo.html. The figures are those of this machine and this
 run.
 """
@@ -36,12 +37,16 @@ from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
 from examples.broker_demo import show_broker
 from examples.demo_report import lines, page
+from examples.groups_demo import show_groups
+from examples.pipeline_demo import show_pipeline
 from examples.shop import orders
 from examples.spark_demo import run_story
 
 RECORDS_A_BATCH = 160
 BATCHES = 300
 COPIES = 20
+#: Orders for a group and for a pipeline.
+SHARED = 16_000
 BAR = 40
 REPORT = Path("build", "demo.html")
 COLUMNS = ("offset", "timestamp", "key", "value")
@@ -192,6 +197,8 @@ def main() -> None:
     show_formats(segments[cordwood.Codec.NONE])
     show_log(segments[cordwood.Codec.NONE])
     show_broker((key, value) for key, value, _ in orders(0, RECORDS_A_BATCH * BATCHES))
+    show_groups((key, value) for key, value, _ in orders(0, SHARED))
+    show_pipeline((key, value) for key, value, _ in orders(0, SHARED))
     show_spark()
 
 

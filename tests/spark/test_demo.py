@@ -91,9 +91,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 def test_demo_prints_its_results(demo: tuple[str, Path], report: Callable[[str], None]) -> None:
     output, _ = demo
 
-    results = output[output.index("a shop's records") :]
+    results = output[output.index("group `shipping`") :]
 
     report(results)
+    assert "each one once, by the committed offsets" in results
+    assert "kill -9 after" in results
+    assert "orders-0: 16,000 offsets exactly once" in results
     assert "compacted by Spark, and verified" in results
     assert "exactly once" in results
 
