@@ -7,9 +7,9 @@ Orders are written in each codec, read back as Arrow columns by the compiled ker
 plain-Python twin, damaged on purpose, and written in the oldest format. Then a log is
 written to a temporary folder, left as by a killed process, and opened again. A broker serves, is
 killed while orders come in, and serves again. Two members of a consumer group share the orders. A
-pipeline of Spark is killed half way, and an audit proves that each order is there once. Spark joins, compacts, exports and audits the
-broker's logs; the result is a page, build/demo.html. The figures are those of this machine and this
-run.
+pipeline of Spark is killed half way, and an audit proves that each order is there once. Spark
+joins, compacts, exports and audits the broker's logs; the result is a page, build/demo.html. The
+figures are those of this machine and this run.
 """
 
 import tempfile
