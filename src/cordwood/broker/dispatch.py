@@ -78,6 +78,7 @@ ROUTES: Final[Mapping[int, HandlerRoute]] = MappingProxyType(
         28: HandlerRoute("group_offsets", "txn_offset_commit"),
         32: HandlerRoute("configs", "describe_configs"),
         33: HandlerRoute("configs", "alter_configs"),
+        34: HandlerRoute("log_dirs", "alter_replica_log_dirs"),
         35: HandlerRoute("log_dirs", "describe_log_dirs"),
         37: HandlerRoute("topics", "create_partitions"),
         42: HandlerRoute("groups", "delete_groups"),

@@ -13,6 +13,7 @@ from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.replication.replica_alter_log_dirs_manager import ReplicaAlterLogDirsManager
 from cordwood.broker.topics.config_administration import ConfigAdministration
 from cordwood.broker.topics.topic_administration import TopicAdministration
 from cordwood.core.ports import Clock, Scheduler
@@ -109,6 +110,7 @@ class BrokerServices:
     logs: LogManager
     timestamp_lookups: TimestampLookups
     partitions: HostedPartitions
+    log_dir_moves: ReplicaAlterLogDirsManager
     sessions: FetchSessionCache
     producer_ids: ProducerIdManager
     coordinators: Coordinators

@@ -17,6 +17,7 @@ from cordwood.broker.cluster_admin.config_entities import resource_of
 from cordwood.broker.cluster_admin.dynamic_config_manager import DynamicConfigManager
 from cordwood.broker.cluster_admin.producer_id_blocks import ProducerIdBlocks
 from cordwood.broker.config.listeners import listeners_of
+from cordwood.broker.hosting.log_reconciliation import promote_interrupted
 from cordwood.broker.hosting.topic_hosting import TopicHosting
 from cordwood.broker.membership.broker_session import BrokerSession
 from cordwood.broker.membership.controlled_shutdown import ShutdownSettings, shut_down_controlled
@@ -110,6 +111,7 @@ class ClusterBroker:
         configs, manager, opened = self._configs, self._manager, self._foundation.opened
         await self._dynamic_configs.load()
         load_logs(manager)
+        promote_interrupted(manager, tuple(manager.futures))
         resources = self._foundation.resources._replace(isr=self._isr)
         self._partitions = HostedPartitions(resources, metrics=self._foundation.metrics)
         fetchers = self._make_fetchers()

@@ -21,6 +21,10 @@ from cordwood.broker.network.tls import check_tls
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.partitions.partition_leader import PartitionResources
 from cordwood.broker.peers.peer_channels import OpenPeers, no_peers
+from cordwood.broker.replication.replica_alter_log_dirs_manager import (
+    StoreDirectory,
+    store_nothing,
+)
 from cordwood.broker.services import ControllerRequests
 from cordwood.broker.topics.config_administration import ConfigAdministration
 from cordwood.broker.topics.topic_administration import TopicAdministration
@@ -62,6 +66,8 @@ class MetadataServices(NamedTuple):
     controller: ControllerRequests | None = None
     replicas: ReplicaRequests | None = None
     peers: OpenPeers = no_peers
+    #: Stores the log directory of a replica that has moved.
+    store_directory: StoreDirectory = store_nothing
 
 
 class MetadataSource(Protocol):

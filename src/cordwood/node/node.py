@@ -47,14 +47,17 @@ from cordwood.broker.partitions.partition_leader import PartitionResources
 from cordwood.broker.pending_results import wait_for
 from cordwood.broker.process.deletion_log import report_deletion
 from cordwood.broker.process.loop_watchdog import LoopWatchdog, log_slow_call
+from cordwood.broker.replication.future_replica import MoveParts
+from cordwood.broker.replication.replica_alter_log_dirs_manager import ReplicaAlterLogDirsManager
 from cordwood.broker.services import FEATURES, BrokerServices
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.broker.settings.operation import METRICS_LISTENER, page_address
+from cordwood.client.network.runtime import ClientRuntime
 from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
 from cordwood.core.ports import Pending
 from cordwood.core.settings import SettingSource
-from cordwood.node.metadata_source import MetadataSource, NodeFoundation
+from cordwood.node.metadata_source import MetadataServices, MetadataSource, NodeFoundation
 from cordwood.node.runtime import NodeRuntime
 from cordwood.node.standalone import StandaloneMetadata
 from cordwood.node.status_pages import status_server
@@ -206,12 +209,40 @@ class Node:
             logs=manager,
             timestamp_lookups=TimestampLookups(manager, finders=runtime.finders),
             partitions=found.partitions,
+            log_dir_moves=self._start_log_dir_moves(foundation, found),
             sessions=FetchSessionCache(random, slots),
             producer_ids=found.producer_ids,
             coordinators=self._start_coordinators(parts),
             controller=found.controller,
             replicas=found.replicas,
         )
+
+    def _start_log_dir_moves(
+        self, foundation: NodeFoundation, found: MetadataServices
+    ) -> ReplicaAlterLogDirsManager:
+        """Continue the moves between log directories that were under way."""
+        configs, runtime = foundation.configs, self._runtime
+        resources = foundation.resources
+        client = ClientRuntime(
+            runtime.network_clock, runtime.network_scheduler, runtime.ports.random
+        )
+        threads = configs.value("num.replica.alter.log.dirs.threads")
+        moves = ReplicaAlterLogDirsManager(
+            found.partitions,
+            MoveParts(
+                resources.manager,
+                resources.flusher,
+                foundation.throttles.log_dirs,
+                client.sleep_ms,
+                configs.integer("replica.fetch.max.bytes"),
+            ),
+            threads=threads if isinstance(threads, int) else len(resources.manager.directories),
+            on_event=resources.manager.options.on_event,
+            moved=found.store_directory,
+        )
+        self._opened.push_async_callback(moves.stop)
+        moves.start()
+        return moves
 
     def _partition_resources(
         self, configs: BrokerConfigs, manager: LogManager, flusher: LogFlusher

@@ -3,10 +3,12 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from cordwood.broker.config.stored_configs import initial_texts, load_configs
 from cordwood.broker.hosting.log_reconciliation import reconcile
+from cordwood.broker.hosting.partition_states import assignment, directory_ids
 from cordwood.broker.hosting.topic_hosting import TopicHosting
 from cordwood.broker.metadata.metadata_adoption import open_metadata
 from cordwood.broker.metadata.metadata_cache import MetadataCache
@@ -19,6 +21,7 @@ from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.broker.topics.config_changes import ConfigChanges
 from cordwood.broker.topics.topic_manager import TopicManager
 from cordwood.core.settings import DEFAULT_SOURCE, SettingSource
+from cordwood.core.types import TopicPartition
 from cordwood.node.metadata_source import (
     CONFIG_CHECKS,
     MetadataServices,
@@ -26,6 +29,7 @@ from cordwood.node.metadata_source import (
     NodeIdentity,
 )
 from cordwood.observability.logs import fields
+from cordwood.storage.manager.log_manager import LogManager
 from cordwood.storage.manager.log_startup import load_logs
 
 _log = logging.getLogger(__name__)
@@ -82,6 +86,7 @@ class StandaloneMetadata:
             topics,
             ConfigChanges(writer, configs, metadata, checks=CONFIG_CHECKS),
             ProducerIdManager(block_allocator(writer, configs.node_id)),
+            store_directory=partial(_store_directory, writer, manager),
         )
 
     async def join(self, me: BrokerImage) -> None:
@@ -91,3 +96,12 @@ class StandaloneMetadata:
 
     async def leave(self) -> None:
         """There is no other broker that could lead."""
+
+
+async def _store_directory(
+    writer: MetadataWriter, manager: LogManager, partition: TopicPartition
+) -> None:
+    """Store the log directory of a replica that has moved."""
+    directories = directory_ids(manager, [partition])
+    async with writer.change() as change:
+        await change.store(lambda store: assignment(store, directories))

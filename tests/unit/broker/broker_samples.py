@@ -21,9 +21,12 @@ from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_leader import InSyncReplicas, PartitionResources
 from cordwood.broker.peers.peer_channels import OpenPeers, no_peers
+from cordwood.broker.replication.future_replica import MoveParts
+from cordwood.broker.replication.replica_alter_log_dirs_manager import ReplicaAlterLogDirsManager
 from cordwood.broker.services import BrokerFeatures, BrokerServices
 from cordwood.broker.topics.config_changes import ConfigChanges
 from cordwood.broker.topics.topic_manager import TopicManager
+from cordwood.client.network.runtime import ClientRuntime
 from cordwood.core.ports import Worker
 from cordwood.core.producer_id_block import format_block
 from cordwood.core.settings import SettingSource
@@ -126,6 +129,7 @@ class BrokerHarness:
             random=SeededRandom(2),
         )
         turns = TurnQueue(self.time)
+        throttles = ReplicationThrottles(configs, self.time)
         producer_ids = ProducerIdManager(BlockAllocator().take)
         coordinators = Coordinators(
             CoordinatorParts(
@@ -146,16 +150,26 @@ class BrokerHarness:
             turns=turns,
             features=BrokerFeatures(),
             configs=configs,
-            throttles=ReplicationThrottles(configs, self.time),
+            throttles=throttles,
             config_changes=ConfigChanges(writer, configs, metadata),
             metadata=metadata,
             topics=self.topics,
             logs=self.manager,
             timestamp_lookups=TimestampLookups(self.manager),
             partitions=partitions,
+            log_dir_moves=self._moves(partitions, throttles),
             sessions=sessions,
             producer_ids=producer_ids,
             coordinators=coordinators,
+        )
+
+    def _moves(
+        self, partitions: HostedPartitions, throttles: ReplicationThrottles
+    ) -> ReplicaAlterLogDirsManager:
+        sleep_ms = ClientRuntime(self.time, self.time, SeededRandom(3)).sleep_ms
+        parts = MoveParts(self.manager, self.flusher, throttles.log_dirs, sleep_ms, 1 << 20)
+        return ReplicaAlterLogDirsManager(
+            partitions, parts, threads=2, on_event=self.storage.events.append
         )
 
     def host(self, *epochs: int, topic: str = ORDERS) -> Partition:

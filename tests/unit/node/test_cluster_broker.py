@@ -2,7 +2,8 @@
 
 from cordwood.broker.config.config_resources import topic_resource
 from cordwood.broker.topics.topic_selection import TopicReference
-from cordwood.client.aio import Consumer, Producer
+from cordwood.client.aio import Admin, Consumer, Producer
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from tests.unit.node.cluster_samples import (
     Cluster,
     addresses,
@@ -17,6 +18,8 @@ from tests.unit.node.cluster_samples import (
     until,
 )
 from tests.unit.node.node_samples import run
+
+ORDERS = TopicPartition(TopicName("orders"), PartitionId(0))
 
 
 def test_records_are_on_all_replicas_when_they_are_acknowledged() -> None:
@@ -206,3 +209,37 @@ def test_unclean_elections_are_allowed_for_one_topic() -> None:
             await until(lambda: leader_of(broker) == other)
 
     run(scene())
+
+
+def test_replicas_move_between_directories_while_records_arrive() -> None:
+    async def scene() -> None:
+        async with cluster() as found:
+            for node_id in (1, 2, 3):
+                await found.start(node_id, log_dirs="/a,/b")
+            await create_orders(found)
+            await produce(found, b"a")
+            before = {each: directory_of(found, each) for each in found.nodes}
+            after = {each: "/b" if path == "/a" else "/a" for each, path in before.items()}
+            async with Admin(addresses(found)) as admin:
+                for node_id, path in after.items():
+                    errors = await admin.alter_replica_log_dirs(node_id, {("orders", 0): path})
+                    assert errors == {ORDERS: None}
+                    await produce(found, b"b")
+            await until(lambda: {each: directory_of(found, each) for each in found.nodes} == after)
+            await produce(found, b"c")
+            assert {log_end(found, each) for each in found.nodes} == {5}
+            assert in_sync(found.brokers[1]) == {1, 2, 3}
+
+            former = leader_of(found.brokers[1])
+            await found.stop(former)
+            await produce(found, b"d")
+            broker = await found.start(former, log_dirs="/a,/b")
+            await until(lambda: leader_of(broker) > 0 and in_sync(broker) == {1, 2, 3})
+            assert (directory_of(found, former), log_end(found, former)) == (after[former], 6)
+
+    run(scene())
+
+
+def directory_of(found: Cluster, node_id: int) -> str:
+    """Return the log directory of the replica."""
+    return found.brokers[node_id].logs.logs[ORDERS].directory.rpartition("/")[0]

@@ -5,7 +5,7 @@ import errno
 from cordwood.broker.config.config_resources import topic_resource
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.core.config_codes import ConfigSource
-from cordwood.core.types import TopicPartition
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.node.standalone import RETRY_MS
 from cordwood.storage.files.delayed_deletions import remove_tree
 from cordwood.testing.file_faults import FileFault
@@ -13,6 +13,7 @@ from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.broker_samples import turns
 from tests.unit.node.node_samples import run, started
+from tests.unit.storage.log_samples import batch
 
 
 def test_lost_logs_that_checkpoints_name_are_created_at_the_start() -> None:
@@ -73,3 +74,27 @@ def test_logs_without_space_are_created_by_a_retry() -> None:
             return [before, broker.metadata.image.topics["orders"].leaderless()]
 
     assert run(scene()) == [[("orders", 0)], []]
+
+
+def test_moved_replica_is_served_without_its_former_directory() -> None:
+    files = MemoryFiles()
+    name = TopicPartition(TopicName("orders"), PartitionId(0))
+
+    async def moved() -> str:
+        async with started(files, log_dirs="/a,/b") as (_, broker):
+            await broker.topics.create([NewTopic(name="orders", partitions=1)])
+            broker.partitions.get(*name).append(memoryview(batch()))
+            former = broker.partitions.get(*name).log.directory
+            target = "/b" if former == "/a/orders-0" else "/a"
+            await broker.log_dir_moves.alter(name, target)
+            while broker.partitions.get(*name).log.directory == former:
+                await turns()
+            return target
+
+    async def next_life(directory: str) -> tuple[str, int]:
+        async with started(files, log_dirs=directory) as (_, broker):
+            log = broker.partitions.get(*name).led_log
+            return log.directory, log.bounds.log_end
+
+    target = run(moved())
+    assert run(next_life(target)) == (f"{target}/orders-0", 1)

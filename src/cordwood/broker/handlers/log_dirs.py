@@ -1,4 +1,8 @@
-"""DescribeLogDirs handler: log directories with the sizes of their logs and volumes.
+"""Handlers of log directories: DescribeLogDirs and AlterReplicaLogDirs.
+
+AlterReplicaLogDirs begins to move replicas between the directories of this broker, and answers
+without a wait for the copies. The replica of a partition that is known, but not here, is created in
+the wanted directory later; the response has REPLICA_NOT_AVAILABLE.
 
 The sizes of a volume are read on the worker; both are -1 if that fails. A future log is listed in
 addition to the log that it will replace, with its offset lag.
@@ -11,9 +15,21 @@ from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.pending_results import wait_for
 from cordwood.broker.services import BrokerServices
-from cordwood.core.errors import KafkaStorageError
+from cordwood.core.errors import (
+    KafkaError,
+    KafkaStorageError,
+    ReplicaNotAvailableError,
+    UnknownTopicOrPartitionError,
+    error_code_of,
+)
 from cordwood.core.ports import Lane, Volume
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
 from cordwood.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -26,6 +42,44 @@ from cordwood.storage.manager.log_directory import LogDirectory
 from cordwood.storage.manager.log_manager import LogManager
 
 _UNKNOWN: Final = Volume(-1, -1)
+
+
+async def alter_replica_log_dirs(
+    broker: BrokerServices, _context: RequestContext, request: AlterReplicaLogDirsRequest
+) -> AlterReplicaLogDirsResponse:
+    """Begin to move replicas, or cancel moves."""
+    turns = LoopTurns(broker.turns)
+    results = dict[str, list[AlterReplicaLogDirPartitionResult]]()
+    async for directory in turns.of(request.dirs):
+        async for topic in turns.of(directory.topics):
+            async for index in turns.of(topic.partitions):
+                partition = TopicPartition(TopicName(topic.name), PartitionId(index))
+                error = await _alter(broker, partition, directory.path)
+                results.setdefault(topic.name, []).append(
+                    AlterReplicaLogDirPartitionResult(
+                        partition_index=index, error_code=error_code_of(error)
+                    )
+                )
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(topic_name=topic, partitions=partitions)
+            for topic, partitions in results.items()
+        ]
+    )
+
+
+async def _alter(broker: BrokerServices, partition: TopicPartition, path: str) -> KafkaError | None:
+    """Return the error of one partition."""
+    try:
+        await broker.log_dir_moves.alter(partition, path)
+    except UnknownTopicOrPartitionError as error:
+        topic = broker.metadata.image.topics.get(partition.topic)
+        if topic is not None and partition.partition in range(len(topic.partitions)):
+            return ReplicaNotAvailableError(f"{partition} has no replica here yet")
+        return error
+    except KafkaError as error:
+        return error
+    return None
 
 
 async def describe_log_dirs(

@@ -12,7 +12,7 @@ partitions are served by the difference between the image and one without topics
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Final
 
@@ -73,16 +73,24 @@ def _stored_topics(store: MetadataStore) -> Iterator[tuple[str, StoredTopic]]:
 
 def _promote_future_logs(stored: dict[str, StoredTopic], hosting: TopicHosting) -> None:
     """Promote future logs without a log; otherwise an empty log would be created."""
-    manager = hosting.manager
-    for partition in tuple(manager.futures):
-        if partition.topic not in stored:
-            continue
+    futures = tuple(hosting.manager.futures)
+    promote_interrupted(hosting.manager, [each for each in futures if each.topic in stored])
+
+
+def promote_interrupted(manager: LogManager, partitions: Iterable[TopicPartition]) -> None:
+    """Promote future logs without a log, whose promotion a crash has interrupted; blocks.
+
+    While a directory is offline the log may be there, and the future log may be incomplete.
+    """
+    if not manager.is_whole:
+        return
+    for partition in partitions:
         try:
             if manager.get(partition) is None:
                 log_renames.promote(manager, partition)
-                hosting.on_event(f"{partition}: its future log has been promoted")
+                manager.on_event(f"{partition}: its future log has been promoted")
         except KafkaStorageError as error:
-            hosting.on_event(f"{partition}: its future log cannot be promoted: {error}")
+            manager.on_event(f"{partition}: its future log cannot be promoted: {error}")
 
 
 def _set_stray_logs_aside(stored: dict[str, StoredTopic], hosting: TopicHosting) -> None:

@@ -64,7 +64,7 @@ class TopicIdPartition(NamedTuple):
     name: TopicPartition
 
 
-class Partition:
+class Partition:  # tidy: allow[class-lines] the calls of all roles, each of a few lines
     """A partition of a hosted topic. Calls that need another role raise its KafkaError."""
 
     __slots__ = (
@@ -145,6 +145,17 @@ class Partition:
         """Go offline after the loss of the log; the loss of a future log has no effect."""
         if self._log is None or self._log is log:
             self.go_offline(KafkaStorageError(f"{log.directory} is offline"))
+
+    def replace_log(self, log: Log) -> None:
+        """Continue with a copy of the log in another log directory, in the same role."""
+        if self._log is None:
+            return
+        self._log = log
+        self._fetches.use(log)
+        for part in (self._leader, self._follower):
+            if part is not None:
+                part.use(log)
+        self._fetches.wake_all()
 
     def close(self) -> None:
         """Stop serving: the topic has been deleted."""

@@ -6,6 +6,7 @@ Kafka: `Partition.appendRecordsToFollowerOrFutureReplica`, `ReplicaFetcherThread
     append      the leader's records, then its bounds
     truncate    to the offset where this log diverges from the leader's
     start_at    without any record, since the leader has deleted the offsets up to there
+    use         the log has moved to another directory, which no change has done meanwhile
     close       the epoch has ended: changes that wait for the disk go no further
 
 A roll, a flush that `flush.messages` asks for, the file of a new leader epoch, and the rest of a
@@ -14,7 +15,6 @@ those before it, also for one of an earlier epoch.
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import chain
 from typing import Final, TypeAlias
 
@@ -24,7 +24,11 @@ from cordwood.cluster.fetchers.local_replicas import LeaderBounds
 from cordwood.cluster.partition.truncation import FollowerLog, bounds_after_fetch
 from cordwood.core.errors import NotLeaderOrFollowerError
 from cordwood.core.ports import Pending
-from cordwood.storage.log.follower_records import UnexpectedOffsetError, first_piece
+from cordwood.storage.log.follower_records import (
+    FollowerRecords,
+    UnexpectedOffsetError,
+    first_piece,
+)
 from cordwood.storage.log.log import Log
 from cordwood.storage.manager.log_changes import prepare_append
 from cordwood.storage.manager.log_truncation import truncate, truncate_fully
@@ -60,7 +64,7 @@ class PartitionFollower:
         on_truncation: Callable[[], object],
     ) -> None:
         self.role: Final = role
-        self.log: Final = log
+        self.log = log
         self._resources = resources
         self._use = resources.manager.using(log)
         self._on_change = on_change
@@ -103,6 +107,12 @@ class PartitionFollower:
         manager, partition = self._resources.manager, self.log.partition
         return self._run(self._truncate(lambda: truncate_fully(manager, partition, offset=offset)))
 
+    def use(self, log: Log) -> None:
+        """Continue with another log, which has the same records and is durable."""
+        self.log = log
+        self._use = self._resources.manager.using(log)
+        self._flushed_to = log.active_base
+
     def close(self) -> None:
         """End the epoch."""
         self._has_ended = True
@@ -119,26 +129,23 @@ class PartitionFollower:
 
     def _append(self, records: memoryview, bounds: LeaderBounds) -> _Steps:
         """Append the records, a segment's size at a time, up to a batch of a later epoch."""
-        log = self.log
         while records:
-            piece = first_piece(records, log.config.segment_bytes)
+            piece = first_piece(records, self.log.config.segment_bytes)
             yield from self._wait_for_others()
             try:
                 with self._use:
-                    checked = log.begin_follower_append(piece, leader_epoch=self.role.epoch)
+                    checked = self.log.begin_follower_append(piece, leader_epoch=self.role.epoch)
             except UnexpectedOffsetError as error:
                 yield from self._restart(error)
                 continue
-            prepare = partial(
-                prepare_append, self._resources.manager, log, prepared=checked, use=self._use
-            )
-            while (change := prepare()) is not None:
+            # The log may move to another directory during each wait.
+            while (change := self._change_files(checked)) is not None:
                 if not change.done():
                     yield change
                 change.result()
                 self._ensure_current()
             with self._use:
-                log.finish_follower_append(checked, has_files=True)
+                self.log.finish_follower_append(checked, has_files=True)
             self._on_change()
             yield from self._sync()
             if len(checked.data) < len(piece):
@@ -146,6 +153,10 @@ class PartitionFollower:
             records = records[len(piece) :]
         self._ensure_current()
         self._use_bounds(bounds)
+
+    def _change_files(self, checked: FollowerRecords) -> Pending[None] | None:
+        manager = self._resources.manager
+        return prepare_append(manager, self.log, prepared=checked, use=self._use)
 
     def _restart(self, error: UnexpectedOffsetError) -> _Steps:
         """Restart an empty log at the first offset of a batch that begins below its end.

@@ -8,6 +8,7 @@ Kafka: `Partition.appendRecordsToLeader`, `Partition.maybeIncrementLeaderHW`.
     record_fetch      a follower has the records below its fetch offset
     shrink_isr        followers that have fallen behind leave the in-sync replicas
     update            other replicas are assigned, or in sync
+    use               the log has moved to another directory
     close             the leadership has ended: all appends that wait get the error
 
 Records that take long to check or to compress are prepared on the worker, and written in the order
@@ -102,7 +103,7 @@ class PartitionAppendResult(NamedTuple):
     log_start: int
 
 
-class PartitionLeader:
+class PartitionLeader:  # tidy: allow[class-lines] one state machine
     """The leadership of one partition; `on_change` is called when a bound of the log may move."""
 
     __slots__ = (
@@ -123,7 +124,7 @@ class PartitionLeader:
         self, role: Leader, log: Log, resources: PartitionResources, on_change: Callable[[], object]
     ) -> None:
         self.role: Final = role
-        self.log: Final = log
+        self.log = log
         self._resources = resources
         self._use = resources.manager.using(log)
         self._on_change = on_change
@@ -157,6 +158,13 @@ class PartitionLeader:
         if self._queue is not None:
             self._queue.fail(error)
         self._delayed.fail(error)
+
+    def use(self, log: Log) -> None:
+        """Continue with another log, which has the same records and is durable."""
+        log.epoch_file.assign(self.role.epoch, self.role.epoch_start)
+        self.log = log
+        self._use = self._resources.manager.using(log)
+        self._flushed_to = log.active_base
 
     def ensure_high_watermark(self) -> None:
         """Raise while the high watermark may be below one that clients have seen.
@@ -357,11 +365,12 @@ class PartitionLeader:
         self._is_flushing = True
         log, flusher = self.log, self._resources.flusher
         flush = flusher.flush(log) if self._is_flush_required() else flusher.save_epochs(log)
-        flush.add_done_callback(self._complete_flush)
+        flush.add_done_callback(partial(self._complete_flush, log))
 
-    def _complete_flush(self, flush: Pending[None]) -> None:
+    def _complete_flush(self, log: Log, flush: Pending[None]) -> None:
         self._is_flushing = False
-        error = flush.exception()
+        # A log that was replaced meanwhile is durable up to its end.
+        error = flush.exception() if log is self.log else None
         if self._ended is not None:
             return
         if error is None:

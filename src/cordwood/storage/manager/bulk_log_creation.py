@@ -90,7 +90,8 @@ class BulkLogCreation:
                     words = "an earlier log of this name could not be deleted; restart"
                     self.errors[partition] = KafkaStorageError(f"{partition}: {words}")
                 elif directories.ordered():
-                    new = _NewLog(partition, topic_id, directories.place())
+                    preferred = self._manager.preferred.pop(partition, None)
+                    new = _NewLog(partition, topic_id, directories.place(preferred))
                     self._manager.being_created[new.directory.path] += 1
                     self._waiting.append(new)
                 else:

@@ -1,6 +1,7 @@
 """Creation of one log (Kafka: `LogManager.getOrCreateLog`).
 
-A new log is placed in the online log directory with the fewest logs. Where it cannot be created,
+A new log is placed in the online log directory with the fewest logs, or in the one that an operator
+wants for its partition. Where it cannot be created,
 its files are removed and the next directory is tried. Its topic id is durable before the log can be
 written to, and no checkpoint contains offsets of an earlier partition of its name.
 """
@@ -34,13 +35,15 @@ class LeastLoadedDirectories:
         self._directories = manager.online
         self._counts = Counter({each.path: manager.count_in(each) for each in self._directories})
 
-    def ordered(self) -> list[LogDirectory]:
+    def ordered(self, preferred: LogDirectory | None = None) -> list[LogDirectory]:
         """Return the directories in the order in which a new log tries them."""
-        return sorted(self._directories, key=lambda each: self._counts[each.path])
+        return sorted(
+            self._directories, key=lambda each: (each is not preferred, self._counts[each.path])
+        )
 
-    def place(self) -> LogDirectory:
+    def place(self, preferred: LogDirectory | None = None) -> LogDirectory:
         """Return the directory for a new log, and count that log as placed there."""
-        directory = self.ordered()[0]
+        directory = self.ordered(preferred)[0]
         self._counts[directory.path] += 1
         return directory
 
@@ -58,7 +61,7 @@ def create(
         _ensure_topic_id(manager, log, topic_id)
         return log
     ensure_name(partition)
-    directories = LeastLoadedDirectories(manager).ordered()
+    directories = LeastLoadedDirectories(manager).ordered(manager.preferred.pop(partition, None))
     outages = [each.outage for each in manager.directories if each.outage is not None]
     if not directories or (outages and not is_new):
         raise KafkaStorageError(f"{partition}: the log cannot be created: {'; '.join(outages)}")

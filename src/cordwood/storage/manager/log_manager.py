@@ -142,7 +142,7 @@ class LogManager:
     to another and replace a current log when they are promoted.
     """
 
-    def __init__(
+    def __init__(  # tidy: allow[init-lines] each part of a manager, and no IO here
         self,
         directories: Sequence[LogDirectory],
         ports: LoopPorts,
@@ -165,7 +165,8 @@ class LogManager:
             on_failure=self.failures.report,
         )
         self.being_created = Counter[str]()  # by the path of the log directory
-        self._by_path = {directory.path: directory for directory in directories}
+        self.preferred: dict[TopicPartition, LogDirectory] = {}  # of logs that do not exist yet
+        self._by_path = {each.path: each for each in directories}
         self._lost_callbacks: list[OnLost] = []
 
     def _scheduled_deletions(self) -> ScheduledDeletions:
@@ -198,6 +199,10 @@ class LogManager:
     def directory_of(self, log: Log) -> LogDirectory:
         """Return the log directory that contains a log."""
         return self.parent_of(log.directory)
+
+    def find_directory(self, path: str) -> LogDirectory | None:
+        """Return the log directory of a path, None if it is not one."""
+        return self._by_path.get(path)
 
     def parent_of(self, path: str) -> LogDirectory:
         """Return the log directory that contains the directory of a partition."""

@@ -1,8 +1,14 @@
-"""Tests of the DescribeLogDirs handler."""
+"""Tests of the handlers of log directories."""
 
 import errno
 
-from cordwood.broker.handlers.log_dirs import describe_log_dirs
+from cordwood.broker.handlers.log_dirs import alter_replica_log_dirs, describe_log_dirs
+from cordwood.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopic,
+)
 from cordwood.protocol.messages.describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsPartition,
@@ -10,8 +16,9 @@ from cordwood.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
 )
 from cordwood.testing.file_faults import FileFault
-from tests.unit.broker.broker_samples import BrokerHarness, run
-from tests.unit.storage.manager_samples import create_future_log, partition
+from tests.unit.broker.broker_samples import BrokerHarness, led_topic, run, turns
+from tests.unit.storage.log_samples import batch
+from tests.unit.storage.manager_samples import OTHER_ID, create_future_log, partition
 
 
 def describe(harness: BrokerHarness, **asked: list[int]) -> dict[str, DescribeLogDirsResult]:
@@ -91,3 +98,58 @@ def test_future_log_is_described_with_its_log() -> None:
             partition_index=0, partition_size=0, offset_lag=0, is_future_key=True
         )
     ]
+
+
+def alter(harness: BrokerHarness, path: str, **asked: list[int]) -> dict[tuple[str, int], int]:
+    """Return the error codes after a request to move partitions, and let the moves go on."""
+    topics = [AlterReplicaLogDirTopic(name=name, partitions=asked[name]) for name in asked]
+    request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
+
+    async def whole() -> AlterReplicaLogDirsResponse:
+        response = await alter_replica_log_dirs(harness.broker, harness.context(2), request)
+        await turns(60)
+        await harness.broker.log_dir_moves.stop()
+        return response
+
+    return {
+        (topic.topic_name, each.partition_index): each.error_code
+        for topic in run(whole()).results
+        for each in topic.partitions
+    }
+
+
+def test_moved_partition_is_described_in_the_other_directory() -> None:
+    harness = BrokerHarness()
+    harness.host(0, 0)
+
+    assert alter(harness, "/b", orders=[0, 1]) == {("orders", 0): 0, ("orders", 1): 0}
+
+    results = describe(harness)
+    assert (told(results["/a"]), told(results["/b"])) == ({}, {"orders": [1, 0]})
+
+
+def test_move_in_progress_is_described_as_a_future_replica() -> None:
+    harness = BrokerHarness()
+    harness.host(0).append(memoryview(batch()))
+    harness.broker.throttles.log_dirs.limit = 0
+    harness.broker.throttles.log_dirs.record(1)
+
+    alter(harness, "/b", orders=[0])
+
+    ((described,),) = (each.partitions for each in describe(harness)["/b"].topics)
+    assert (described.is_future_key, described.offset_lag) == (True, 1)
+
+
+def test_unknown_directories_and_partitions_have_kafkas_errors() -> None:
+    harness = BrokerHarness()
+    harness.host(0)
+    image = harness.metadata.image
+    topic = led_topic(0, 0, topic="elsewhere", topic_id=OTHER_ID)
+    harness.metadata.publish(image.with_topic(topic))
+
+    assert alter(harness, "/c", orders=[0]) == {("orders", 0): 57}
+    assert alter(harness, "/b", orders=[7], elsewhere=[1, 2]) == {
+        ("orders", 7): 3,
+        ("elsewhere", 1): 9,
+        ("elsewhere", 2): 3,
+    }
