@@ -1,7 +1,7 @@
 """`cordwood cluster`: run one on this machine; show and change leaders and replicas of any."""
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -50,6 +50,22 @@ Replicas = Annotated[
     str | None,
     typer.Option(metavar="ID,ID", help="Brokers that get the replicas; the first is preferred."),
 ]
+LogDirs = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR,DIR",
+        help="Log directory of each replica, in their order; `any` leaves it to the broker.",
+    ),
+]
+LogDirsThrottle = Annotated[
+    int | None,
+    typer.Option(
+        "--replica-alter-log-dirs-throttle",
+        min=0,
+        metavar="BYTES",
+        help="Bytes per second that each broker copies between directories.  [default: no limit]",
+    ),
+]
 Throttle = Annotated[
     int | None,
     typer.Option(
@@ -71,6 +87,9 @@ Cancel = Annotated[
 PreserveThrottles = Annotated[
     bool, typer.Option("--preserve-throttles", help="Remove no throttle.")
 ]
+
+
+_ANY_LOG_DIR: Final = "any"
 
 
 class Choice(Enum):
@@ -201,7 +220,9 @@ def reassign(  # noqa: PLR0913  # tidy: allow[parameters] the options of a comma
     topic: OnlyTopic = None,
     partition: OnlyPartition = None,
     replicas: Replicas = None,
+    log_dirs: LogDirs = None,
     throttle: Throttle = None,
+    log_dirs_throttle: LogDirsThrottle = None,
     is_additional: Additional = False,
     is_verified: Verify = False,
     is_cancelled: Cancel = False,
@@ -240,7 +261,12 @@ def reassign(  # noqa: PLR0913  # tidy: allow[parameters] the options of a comma
             _print_outcomes(errors, done="the move is cancelled")
         else:
             assert target is not None, "the replicas were given"
-            options = moves.MoveOptions(throttle, is_additional=is_additional)
+            options = moves.MoveOptions(
+                throttle,
+                is_additional=is_additional,
+                log_dirs=parse_log_dirs(log_dirs, target),
+                log_dirs_throttle=log_dirs_throttle,
+            )
             errors = moves.execute(admin, dict.fromkeys(wanted, target), options=options)
             _print_outcomes(errors, done="the move has begun")
 
@@ -251,6 +277,18 @@ def parse_replicas(text: str) -> list[int]:
     if not all(each.strip().isdigit() for each in ids):
         raise typer.BadParameter("broker ids, separated by commas", param_hint="--replicas")
     return [int(each) for each in ids]
+
+
+def parse_log_dirs(text: str | None, replicas: list[int]) -> dict[int, str]:
+    """Return the log directories that replicas must have, by broker."""
+    if text is None:
+        return {}
+    paths = [each.strip() for each in text.split(",")]
+    if len(paths) != len(replicas):
+        raise typer.BadParameter("a directory or `any` for each replica", param_hint="--log-dirs")
+    return {
+        broker: path for broker, path in zip(replicas, paths, strict=True) if path != _ANY_LOG_DIR
+    }
 
 
 def _wanted(

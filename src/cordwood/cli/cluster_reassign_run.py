@@ -10,6 +10,7 @@ Throttles are removed from all brokers: it is not known which ones earlier moves
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cordwood.cli.row_output import Row
@@ -18,15 +19,19 @@ from cordwood.client.admin.reassignment_throttles import (
     BROKER_THROTTLES,
     TOPIC_THROTTLES,
     broker_throttles,
+    log_dir_throttles,
     moves,
     topic_throttles,
 )
-from cordwood.core.errors import ReassignmentInProgressError
+from cordwood.core.errors import (
+    KafkaError,
+    ReassignmentInProgressError,
+    ReplicaNotAvailableError,
+)
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 
 if TYPE_CHECKING:
     from cordwood.client.blocking import Admin
-    from cordwood.core.errors import KafkaError
 
 COMPLETE: Final = "complete"
 _IN_PROGRESS: Final = "in progress"
@@ -34,10 +39,15 @@ _OTHER: Final = "other replicas"
 
 
 class MoveOptions(NamedTuple):
-    """The limit in bytes per second, None without one; whether other moves may be in progress."""
+    """Limits in bytes per second, None without one; whether other moves may be in progress.
+
+    `log_dirs` has the directories that replicas must have, by broker.
+    """
 
     throttle: int | None = None
     is_additional: bool = False
+    log_dirs: Mapping[int, str] = MappingProxyType({})
+    log_dirs_throttle: int | None = None
 
 
 def execute(
@@ -62,7 +72,29 @@ def execute(
             f"each broker is limited to {options.throttle} bytes per second; run --verify until "
             "the moves have ended, which removes the limit"
         )
-    return admin.reassign(targets)
+    if options.log_dirs_throttle is not None:
+        for broker, limits in log_dir_throttles(
+            options.log_dirs, options.log_dirs_throttle
+        ).items():
+            admin.alter_configs(("broker", str(broker)), change=limits)
+    errors = _move_between_directories(admin, [*targets], options.log_dirs)
+    begun = {key: target for key, target in targets.items() if _named(key) not in errors}
+    return {**errors, **(admin.reassign(begun) if begun else {})}
+
+
+def _move_between_directories(
+    admin: "Admin", partitions: Sequence[tuple[str, int]], log_dirs: Mapping[int, str]
+) -> "dict[TopicPartition, KafkaError | None]":
+    """Move replicas to their directories; a replica that comes later is created there."""
+    failed = dict[TopicPartition, KafkaError | None]()
+    for broker, path in log_dirs.items():
+        errors = admin.alter_replica_log_dirs(broker, dict.fromkeys(partitions, path))
+        failed |= {
+            name: error
+            for name, error in errors.items()
+            if error is not None and not isinstance(error, ReplicaNotAvailableError)
+        }
+    return failed
 
 
 def verify(
@@ -75,11 +107,11 @@ def verify(
     """Return the state of each partition; `target` are the replicas that it should have."""
     in_progress = admin.list_reassignments()
     wanted = [*map(_named, partitions)]
-    replicas = _replicas(admin, wanted)
+    replicas, copied = _replicas(admin, wanted), _future_replicas(admin)
     rows = list[Row]()
     for name in wanted:
         state = COMPLETE
-        if name in in_progress:
+        if name in in_progress or name in copied:
             state = _IN_PROGRESS
         elif target is not None and replicas[name] != tuple(target):
             state = _OTHER
@@ -91,7 +123,7 @@ def verify(
                 "State": state,
             }
         )
-    if not in_progress and not preserve_throttles:
+    if not (in_progress or copied.intersection(wanted) or preserve_throttles):
         _remove_throttles(admin, {name.topic for name in wanted})
     return rows
 
@@ -113,6 +145,17 @@ def _remove_throttles(admin: "Admin", topics: Iterable[str]) -> None:
         admin.alter_configs(("broker", str(broker.node_id)), reset=BROKER_THROTTLES)
     for topic in sorted(topics):
         admin.alter_configs(("topic", topic), reset=TOPIC_THROTTLES)
+
+
+def _future_replicas(admin: "Admin") -> set[TopicPartition]:
+    """Return the partitions with a replica that moves between directories of its broker."""
+    return {
+        _named((each.topic, each.partition))
+        for broker in admin.describe_cluster().brokers
+        for directory in admin.describe_log_dirs(broker.node_id)
+        for each in directory.partitions
+        if each.is_future
+    }
 
 
 def _replicas(

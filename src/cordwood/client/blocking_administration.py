@@ -261,6 +261,12 @@ class BlockingAdministration:
         """
         return self._thread.run(self._admin.reassign(replicas))
 
+    def alter_replica_log_dirs(
+        self, node_id: int, directories: Mapping[tuple[str, int], str]
+    ) -> dict[TopicPartition, KafkaError | None]:
+        """Begin to move replicas of a broker to these log directories; return the error of each."""
+        return self._thread.run(self._admin.alter_replica_log_dirs(node_id, directories))
+
     def list_reassignments(self) -> dict[TopicPartition, PartitionReassignment]:
         """Return the moves in progress.
 

@@ -95,3 +95,18 @@ def test_verification_of_other_replicas_fails(command: Command, bootstrap: str) 
 
     assert (found.code, "other replicas" in found.out) == (1, True)
     assert (both.code, "give one of" in both.err) == (2, True)
+
+
+def test_directories_are_given_for_each_replica(command: Command, bootstrap: str) -> None:
+    with cordwood.Admin(bootstrap) as admin:
+        admin.create_topic("orders", partitions=1)
+        (directory,) = admin.describe_log_dirs(1)
+    move = ("cluster", "reassign", "--topic", "orders", "--replicas", "1", "--log-dirs")
+
+    present = command(*move, directory.path, "--replica-alter-log-dirs-throttle", "9000")
+    unknown = command(*move, "/nowhere")
+
+    assert (present.code, present.out) == (0, "orders-0: the move has begun\n")
+    assert (unknown.code, "orders-0" in unknown.err) == (1, True)
+    assert command(*move, "any").code == 0
+    assert "for each replica" in command(*move, "any,any").err

@@ -21,6 +21,12 @@ from cordwood.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from cordwood.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopic,
+)
 from cordwood.protocol.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -135,6 +141,47 @@ class LeadershipAdministration:
                 for topic in response.topics
                 for each in topic.partitions
                 for name in partitions_of([(topic.name, each.partition_index)])
+            }
+
+        return await self._retried(attempt)
+
+    async def alter_replica_log_dirs(
+        self, node_id: int, directories: Mapping[tuple[str, int], str]
+    ) -> dict[TopicPartition, KafkaError | None]:
+        """Begin to move replicas of a broker to these log directories; return the error of each.
+
+        REPLICA_NOT_AVAILABLE means that the replica will be created there. `describe_log_dirs`
+        shows the copies as future replicas until they have replaced the former ones.
+        """
+        wanted = dict[str, dict[TopicPartition, str]]()
+        for key, path in directories.items():
+            (name,) = partitions_of([key])
+            wanted.setdefault(path, {})[name] = path
+        request = AlterReplicaLogDirsRequest(
+            dirs=[
+                AlterReplicaLogDir(
+                    path=path,
+                    topics=[
+                        AlterReplicaLogDirTopic(
+                            name=topic, partitions=[each.partition for each in names]
+                        )
+                        for topic, names in by_topic(found).items()
+                    ],
+                )
+                for path, found in wanted.items()
+            ]
+        )
+
+        async def attempt() -> dict[TopicPartition, KafkaError | None]:
+            client = self._started()
+            if node_id not in client.cluster.brokers:
+                await client.refresh()
+            response = await client.send(node_id, request, kind=AlterReplicaLogDirsResponse)
+            return {
+                name: _error(each.error_code, None, name)
+                for topic in response.results
+                for each in topic.partitions
+                for name in partitions_of([(topic.topic_name, each.partition_index)])
             }
 
         return await self._retried(attempt)
