@@ -142,7 +142,7 @@ class LogManager:
     to another and replace a current log when they are promoted.
     """
 
-    def __init__(  # tidy: allow[init-lines] each part of a manager, and no IO here
+    def __init__(
         self,
         directories: Sequence[LogDirectory],
         ports: LoopPorts,
@@ -150,9 +150,7 @@ class LogManager:
         options: ManagerOptions,
     ) -> None:
         self.directories = tuple(directories)
-        self.ports = ports
-        self.settings = settings
-        self.options = options
+        self.ports, self.settings, self.options = ports, settings, options
         self.current, self.future = PartitionLogs(), PartitionLogs()
         self.on_event = options.on_event
         self.transient_errors = TransientErrors(ports.clock, options.on_event)
