@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Annotated, Final
 
 import typer
+from typer.core import TyperGroup
 
 from cordwood.cli import serve
 from cordwood.cli.exit_codes import CommandLineError
@@ -37,6 +38,7 @@ FAMILIES: Final = {
     "transactions": "List, describe and abort transactions, and find those that hang.",
     "log-dirs": "Describe the log directories of brokers.",
     "bench": "Measure the throughput and latency of a cluster.",
+    "completion": "Print a script that lets a shell complete commands, options and choices.",
     "log": "Dump, verify, explain and repair the files of logs.",
     "spark": "Run Spark jobs over logs.",
 }
@@ -44,12 +46,36 @@ FAMILIES: Final = {
 
 def run(arguments: Sequence[str]) -> None:
     """Run the command that the arguments name, in Kafka's spelling or in ours."""
+    if [*arguments[:3]] == ["completion", "words", "--"]:
+        _print_suggestions(arguments[3:])
+        return
     words = translate(arguments)
-    command = typer.main.get_command(application(words))
-    assert isinstance(command, Command), "typer builds its own commands"
+    command = _command(application(words))
     convert_plain_values(command)
     name_values(command)
     command(words)
+
+
+def _command(app: typer.Typer) -> Command:
+    command = typer.main.get_command(app)
+    assert isinstance(command, Command), "typer builds its own commands"
+    return command
+
+
+def _print_suggestions(words: Sequence[str]) -> None:
+    """Print the words with which a shell can complete a command line."""
+    from cordwood.cli.usage.completion_words import suggest  # noqa: PLC0415  # for shells alone
+
+    def build(family: str) -> Command:
+        root = _command(application([family]))
+        assert isinstance(root, TyperGroup), "it has the family as its command"
+        command = root.commands[family]
+        assert isinstance(command, Command), "typer builds its own commands"
+        return command
+
+    options = {serve.NAME: serve.OPTIONS}
+    for each in suggest(words, families=FAMILIES, options=options, build=build):
+        print_output(f"{each.word}\t{each.help}")
 
 
 def application(arguments: Sequence[str]) -> typer.Typer:

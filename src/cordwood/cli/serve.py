@@ -15,6 +15,10 @@ SUMMARY: Final = (
     "Run a broker until SIGTERM, SIGINT or SIGHUP; print its addresses once it is ready."
 )
 
+#: The options, for the completion of shells.
+OPTIONS: Final = (
+    *("--data", "--listen", "--set", "--debug", "--without-altered-configs", "--help"),
+)
 #: The settings of `--debug`; `--set` overrides them.
 DEBUG: Final = ("cordwood.slow.call.ms=20",)
 #: The settings of `--without-altered-configs`.
