@@ -15,8 +15,10 @@ from cordwood.cli.cluster_options import (
     client_config,
     reachable_config,
 )
+from cordwood.cli.counts import counted
+from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.produce import CompressionCodec, RequiredAcks
-from cordwood.cli.terminal import print_output
+from cordwood.cli.terminal import print_message, print_output
 
 if TYPE_CHECKING:
     from cordwood.cli.bench_run import BenchResult
@@ -82,15 +84,19 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how fast a topic can be read from its beginning."""
+    """Measure how fast a topic can be read from its beginning; exit with 1 if it is too short."""
     from cordwood.cli import bench_run  # noqa: PLC0415  # help needs none of it
 
     config = reachable_config(bootstrap_server, command_config, properties=command_property)
     load = bench_run.BenchLoad(topic, num_records)
-    _print(
-        bench_run.measure_consume(load, config, timeout_ms=timeout_ms, is_columnar=columns),
-        as_json=as_json,
-    )
+    result = bench_run.measure_consume(load, config, timeout_ms=timeout_ms, is_columnar=columns)
+    _print(result, as_json=as_json)
+    if result.records < num_records:
+        print_message(
+            f"{topic}: only {counted(result.records, 'record')} of {num_records:,} arrived; the"
+            f" wait of {timeout_ms:,} ms after the last one is not counted"
+        )
+        raise typer.Exit(FOUND_WRONG)
 
 
 @app.command(epilog="Example: cordwood bench latency --topic t --num-records 10000")

@@ -136,7 +136,10 @@ def measure_produce(
 def measure_consume(
     load: BenchLoad, config: Mapping[str, object], *, timeout_ms: int, is_columnar: bool
 ) -> BenchResult:
-    """Read records from the beginning, until their number is reached or none arrive."""
+    """Read records from the beginning, until their number is reached or none arrive.
+
+    The time ends with the last record, so that a wait for more records does not count as work.
+    """
     partitions = list_partitions(config, load.topic)
     with Consumer.from_config(config) as consumer:
         consumer.assign(partitions)
@@ -144,12 +147,14 @@ def measure_consume(
         read = _columns if is_columnar else _records
         watch = Stopwatch()
         records = size = 0
+        result = watch.result(0, 0)
         for count, count_bytes in read(consumer, timeout_ms):
             records += count
             size += count_bytes
+            result = watch.result(records, size)
             if records >= load.records:
                 break
-        return watch.result(records, size)
+        return result
 
 
 def measure_latency(

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import typer
 
 from cordwood.cli import terminal
+from cordwood.cli.client_messages import shown_client_messages
 from cordwood.cli.cluster_options import list_partitions
 from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import interruptible
@@ -111,6 +112,7 @@ def consume(
     """Print the records, and at the end their number, however the command ends."""
     partitions = _partitions(request, config)
     with (
+        shown_client_messages(),
         _record_count(request.topic) as count,
         Consumer.from_config(config) as consumer,
         interruptible() as is_stopped,

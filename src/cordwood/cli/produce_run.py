@@ -16,6 +16,7 @@ from typing import BinaryIO, Final, NamedTuple
 import typer
 
 from cordwood.cli.arguments import absolute_path
+from cordwood.cli.client_messages import shown_client_messages
 from cordwood.cli.cluster_options import TIMEOUT_MS
 from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import FOUND_WRONG
@@ -118,7 +119,7 @@ def _producer(
     """Yield a producer; print the number of delivered records once it is closed."""
     producer = Producer.from_config(config)
     try:
-        with producer:
+        with shown_client_messages(), producer:
             yield producer
     finally:
         deliveries.count_done()

@@ -41,6 +41,19 @@ def test_consume_stops_at_the_timeout(command: Command) -> None:
     assert result.out.startswith("0 records, 0 bytes in ")
 
 
+def test_consume_of_too_few_records_is_an_error_and_does_not_count_the_wait(
+    command: Command,
+) -> None:
+    command("bench", "produce", "--topic=a", "--num-records=20", "--record-size=10")
+    how = ("--topic=a", "--num-records=21", "--timeout-ms=1500")
+
+    result = command("bench", "consume", *how, "--json")
+
+    assert result.code == 1
+    assert result.err.startswith("a: only 20 records of 21 arrived; the wait of 1,500 ms")
+    assert json.loads(result.out)["seconds"] < 1.5  # the wait alone is that long
+
+
 def test_latency_is_measured_one_by_one(command: Command) -> None:
     result = command("bench", "latency", "--topic=a", "--num-records=3", "--acks=1")
 

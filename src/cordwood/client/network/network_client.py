@@ -377,6 +377,8 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
             await made.open(self.tls)
         except (KafkaError, BytesError) as error:
             made.close()
+            if not node.backoff.failures:
+                _log.warning("%s; it is tried again until it answers", error)
             node.not_before_ms = self.runtime.now_ms() + node.backoff.next_ms()
             self._notify_at(node.not_before_ms)
             self.refresh_soon()
@@ -385,6 +387,8 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
             made.close()
             raise
         else:
+            if node.backoff.failures:
+                _log.info("broker %s can be reached again", node.address)
             node.backoff.reset()
             node.connection = made
             return None

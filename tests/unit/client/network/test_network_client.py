@@ -1,6 +1,7 @@
 """The network client: choice of the broker, metadata and retries."""
 
 import asyncio
+import logging
 
 import pytest
 
@@ -15,6 +16,7 @@ from cordwood.core.errors import (
     NotControllerError,
     UnknownTopicOrPartitionError,
 )
+from cordwood.protocol.messages.api_versions import ApiVersionsRequest
 from cordwood.protocol.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
 from cordwood.protocol.messages.metadata import (
     MetadataRequest,
@@ -29,7 +31,7 @@ from tests.unit.client.samples import routed
 NOBODY = "127.0.0.1:1"
 
 
-def _hang_up(_: MetadataRequest) -> None:
+def _hang_up(_: object) -> None:
     raise Hangup
 
 
@@ -108,6 +110,28 @@ def test_unreachable_cluster_raises_with_a_remedy() -> None:
                 await client.refresh()
 
     run(scene())
+
+
+def test_lost_broker_is_logged_once_and_once_more_when_it_is_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "cordwood.client")
+
+    async def scene() -> None:
+        async with broker() as fake, routed(fake.address) as client:
+            await client.refresh()
+            (await client.connection(NODE)).close()
+            fake.script(ApiVersionsRequest, _hang_up, _hang_up)
+            for _ in range(2):
+                with pytest.raises(NetworkError):
+                    await client.connection(NODE)
+            await client.connection(NODE)
+
+    run(scene())
+
+    lost, back = caplog.messages
+    assert lost.endswith(" closed the connection; it is tried again until it answers")
+    assert back == f"{lost.partition(' closed')[0]} can be reached again"
 
 
 def test_unknown_broker_is_rejected() -> None:
