@@ -72,7 +72,7 @@ def _run_until_killed(command: tuple[str, ...], folder: Path, count: int) -> int
 def run(spark: "SparkSession", folder: Path, address: str, *, count: int) -> None:
     """Run the pipeline until it has read everything, and print the proof."""
     from cordwood.spark import jobs  # noqa: PLC0415  # pyspark: 0.5 s
-    from cordwood.spark.pipeline import parse_pipeline, run_pipeline  # noqa: PLC0415
+    from cordwood.spark.pipeline import parse_pipeline, run_pipeline  # noqa: PLC0415  # pyspark: 0.5 s
 
     table = str(folder / "table")
     pipeline = parse_pipeline(
