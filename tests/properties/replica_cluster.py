@@ -150,7 +150,7 @@ class MemoryLink:
         self._receiver = receiver
         self._is_closed = False
 
-    async def version(self, kind: type[Request]) -> int:
+    async def version(self, kind: type[Request], *, timeout_ms: float) -> int:
         return kind.__schema__.versions[1]
 
     async def send(

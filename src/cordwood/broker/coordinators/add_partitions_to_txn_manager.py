@@ -68,7 +68,8 @@ class AddPartitionsRequest:
         self, channel: BrokerChannel, entries: Sequence[AddPartitionsToTxnTransaction]
     ) -> list[PartitionErrors]:
         """Send transactions; return the errors of each, NETWORK_EXCEPTION after a timeout."""
-        version = await channel.version(AddPartitionsToTxnRequest)
+        timeout_ms = self._timeout_ms()
+        version = await channel.version(AddPartitionsToTxnRequest, timeout_ms=timeout_ms)
         if version < _FIRST_BETWEEN_BROKERS:
             raise UnsupportedVersionError(f"the coordinator has AddPartitionsToTxn v{version}")
         request = AddPartitionsToTxnRequest(transactions=[*entries])
@@ -76,7 +77,7 @@ class AddPartitionsRequest:
             response = await channel.send(
                 request,
                 AddPartitionsToTxnResponse,
-                timeout_ms=self._timeout_ms(),
+                timeout_ms=timeout_ms,
                 most_version=version,
             )
         except RequestTimedOutError as error:

@@ -24,13 +24,15 @@ class BrokerChannel(Protocol):
         The version is the latest one that both brokers know, at most `most_version`. Raises
         UnsupportedVersionError without one. NetworkError and RequestTimedOutError close the
         connection; whether the broker has handled the request is then unknown.
+
+        The timeout is also that of a connection that has to open first.
         """
 
-    async def version(self, kind: type[Request]) -> int:
+    async def version(self, kind: type[Request], *, timeout_ms: float) -> int:
         """Return the latest version of a request that both brokers know, for its content.
 
-        The connection opens if there is none. Raises as `send`, without a time limit for a
-        response. A later `send` gives this version as `most_version`.
+        The connection opens if there is none. Raises as `send`. A later `send` gives this version
+        as `most_version`.
         """
 
     def close(self) -> None:

@@ -63,16 +63,16 @@ class ConnectedChannel:
     ) -> R:
         """Send a request over the connection, which opens if there is none."""
         async with self._opening:
-            connection = await self._connected()
+            connection = await self._connected(timeout_ms)
             response = connection.send(
                 request, kind, timeout_ms=timeout_ms, most_version=most_version
             )
         return await response
 
-    async def version(self, kind: type[Request]) -> int:
+    async def version(self, kind: type[Request], *, timeout_ms: float) -> int:
         """Return the latest version of a request over the connection, which opens if necessary."""
         async with self._opening:
-            return (await self._connected()).version_of(kind)
+            return (await self._connected(timeout_ms)).version_of(kind)
 
     def close(self) -> None:
         """Close the connection; requests that wait get NetworkError, and later ones as well."""
@@ -80,12 +80,18 @@ class ConnectedChannel:
         if self._connection is not None:
             self._connection.close()
 
-    async def _connected(self) -> BrokerConnection:
+    async def _connected(self, timeout_ms: float) -> BrokerConnection:
         self._ensure_open()
         if self._connection is None or not self._connection.is_usable:
             connection = BrokerConnection(self.address, self._settings, self._runtime)
             try:
-                await connection.open(self._tls())
+                await self._runtime.run_with_timeout(
+                    timeout_ms,
+                    connection.open(self._tls()),
+                    timeout_error=lambda: NetworkError(
+                        f"broker {self.address} has not accepted a connection in {timeout_ms} ms"
+                    ),
+                )
                 self._ensure_open()
             except BaseException:
                 connection.close()

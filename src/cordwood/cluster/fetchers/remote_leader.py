@@ -149,7 +149,8 @@ class RemoteLeader:
         return response, session.epoch > 0
 
     async def _version(self, *, has_ids: bool) -> int:
-        known = await self._channel.version(FetchRequest)
+        timeout_ms = self._settings.socket_timeout_ms
+        known = await self._channel.version(FetchRequest, timeout_ms=timeout_ms)
         if known < _FIRST_WITH_DIVERGENCE:
             raise UnsupportedVersionError(
                 f"the leader has version {known} of Fetch, replicas need {_FIRST_WITH_DIVERGENCE}; "

@@ -72,7 +72,7 @@ class HandledChannel:
         brokers.sent.append((self._sender, self._target, request))
         if {self._sender, self._target} & brokers.unreachable:
             raise NetworkError(f"broker {self._target} cannot be reached")
-        version = min(await self.version(type(request)), most_version)
+        version = min(await self.version(type(request), timeout_ms=timeout_ms), most_version)
         handle: Callable[[BrokerServices, RequestContext, Request], Awaitable[Response]]
         handle = _HANDLERS[type(request)]  # type: ignore[assignment]  # by the request's type
         receiver = brokers[self._target]
@@ -80,7 +80,7 @@ class HandledChannel:
         response = await handle(receiver.broker, receiver.context(version), received)
         return decode(kind, joined(encode(response, version)), version)
 
-    async def version(self, kind: type[Request]) -> int:
+    async def version(self, kind: type[Request], *, timeout_ms: float) -> int:
         newest = kind.__schema__.versions[1]
         return min(newest, self._brokers.versions.get(kind, newest))
 

@@ -55,7 +55,7 @@ class LateChannel:
         self.sent = list[Request]()
         self.newest = newest
 
-    async def version(self, kind: type[Request]) -> int:
+    async def version(self, kind: type[Request], *, timeout_ms: float) -> int:
         assert kind is AddPartitionsToTxnRequest
         return self.newest
 

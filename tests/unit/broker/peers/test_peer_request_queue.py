@@ -37,7 +37,7 @@ class NoChannel:
     ) -> R:
         raise NotImplementedError
 
-    async def version(self, kind: type[Request]) -> int:
+    async def version(self, kind: type[Request], *, timeout_ms: float) -> int:
         raise NotImplementedError
 
     def close(self) -> None:

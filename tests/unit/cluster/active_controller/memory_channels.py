@@ -91,7 +91,7 @@ class MemoryChannel:
             raise NetworkError(f"broker {self.address} closed the connection")
         return _copied(response, kind, version)
 
-    async def version(self, kind: type[Request]) -> int:
+    async def version(self, kind: type[Request], *, timeout_ms: float) -> int:
         return kind.__schema__.versions[1]
 
     def close(self) -> None:

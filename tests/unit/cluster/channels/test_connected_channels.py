@@ -79,3 +79,24 @@ def test_channel_closed_while_it_opens_sends_nothing() -> None:
             assert not fake.requests(MetadataRequest)
 
     run(scene())
+
+
+def test_connection_that_gets_no_answer_ends_with_the_timeout_of_the_request() -> None:
+    """A hung connection must not hold up the requests of a controller for half a minute."""
+
+    async def scene() -> None:
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+
+        async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            settings = ClientSettings(bootstrap_servers=(f"127.0.0.1:{port}",))
+            channels = ConnectedChannels(settings, system_runtime())
+            channel = channels.open(Address("127.0.0.1", port), client_id="a broker")
+            with pytest.raises(NetworkError, match="has not accepted a connection in 20 ms"):
+                await channel.send(ASKED, MetadataResponse, timeout_ms=20)
+            with pytest.raises(NetworkError, match="has not accepted a connection in 20 ms"):
+                await channel.version(MetadataRequest, timeout_ms=20)
+
+    run(scene())

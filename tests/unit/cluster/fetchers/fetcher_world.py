@@ -72,7 +72,7 @@ class ScriptedChannel:
         assert isinstance(response, kind)
         return response
 
-    async def version(self, kind: type[Request]) -> int:
+    async def version(self, kind: type[Request], *, timeout_ms: float) -> int:
         assert kind is FetchRequest
         return self._version
 
