@@ -24,7 +24,7 @@ from cordwood.spark.source.coverage import (
     PartitionDirectory,
     TopicIdentity,
 )
-from cordwood.spark.source.high_watermarks import CountsOf, HighWatermarks
+from cordwood.spark.source.high_watermarks import HighWatermarks
 from cordwood.spark.source.source_options import TopicChoice
 from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS, read_epoch_checkpoint
 from cordwood.storage.checkpoints.clean_shutdown_file import read_clean_shutdown
@@ -57,13 +57,14 @@ class DirectoryOffsetReader:
         topics: Collection[str] = (),
         is_committed: bool = False,
         is_to_log_end: bool = False,
-        counts_of: CountsOf | None = None,
+        watermarks: HighWatermarks | None = None,
     ) -> None:
+        """Read up to the high watermarks, those of `files` by default, or to the log ends."""
         self._files = files
         self._paths = paths
         self._topics = topics
         self._is_committed = is_committed
-        self._watermarks = None if is_to_log_end else HighWatermarks(files, counts_of)
+        self._watermarks = None if is_to_log_end else watermarks or HighWatermarks(files)
         self._log_ends: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
 
@@ -164,39 +165,27 @@ class DirectoryOffsetReader:
 
 def find_directories(
     files: Files,
-    paths: Sequence[str],
+    path: str,
     *,
     choice: TopicChoice,
     is_committed: bool,
     is_to_log_end: bool = False,
-    counts_of: CountsOf | None = None,
 ) -> DirectoryOffsetReader:
-    """Return the directories of the selected partitions under all paths.
-
-    `counts_of` replaces the replica counts that the metadata of a log directory have.
-    """
-    found: dict[TopicPartition, str] = {}
-    topics = set()
-    for directory in _directories(files, paths):
-        partition = _partition_of(directory)
-        topics.add(partition.topic)
-        if not choice.includes(partition):
-            continue
-        if partition in found:
-            raise LogDirectoryError(
-                f"{partition} is also in {found[partition]}",
-                path=directory,
-                remedy="give one path per partition",
-            )
-        found[partition] = directory
+    """Return the directories of the selected partitions under a path."""
+    found = dict(directories_of(files, [path]))
     return DirectoryOffsetReader(
         files,
-        found,
-        topics=topics,
+        {each: directory for each, directory in found.items() if choice.includes(each)},
+        topics={each.topic for each in found},
         is_committed=is_committed,
         is_to_log_end=is_to_log_end,
-        counts_of=counts_of,
     )
+
+
+def directories_of(files: Files, paths: Sequence[str]) -> Iterator[tuple[TopicPartition, str]]:
+    """Yield the partition directories of log directories, and those that are paths themselves."""
+    for directory in _directories(files, paths):
+        yield _partition_of(directory), directory
 
 
 def available_ranges(

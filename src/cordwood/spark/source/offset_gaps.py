@@ -119,7 +119,7 @@ def _refill_ranges(
         return ()
     found = find_directories(
         files,
-        [options.refill_path],
+        options.refill_path,
         choice=TopicChoice(assigned=frozenset({gap.partition})),
         is_committed=options.is_committed,
         is_to_log_end=options.is_to_log_end,

@@ -12,7 +12,6 @@ from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
 from cordwood.spark.source.broker_offsets import Brokers, broker_offset_reader, open_brokers
 from cordwood.spark.source.coverage import AvailableRange, OffsetReader
-from cordwood.spark.source.directory_offsets import find_directories
 from cordwood.spark.source.high_watermarks import CountsOf
 from cordwood.spark.source.offset_resolution import (
     PartitionExtent,
@@ -20,6 +19,7 @@ from cordwood.spark.source.offset_resolution import (
     extent_of,
     resolve_topic_ids,
 )
+from cordwood.spark.source.replica_directories import find_replicas
 from cordwood.spark.source.source_options import SourceOptions
 
 
@@ -45,17 +45,12 @@ class OpenSources(NamedTuple):
 
     def readers(self) -> list[OffsetReader]:
         """Return offset readers by preference: reading segments does not load a broker."""
-        directories = find_directories(
-            self.files,
-            self.options.paths,
-            choice=self.options.topics,
-            is_committed=self.options.is_committed,
-            is_to_log_end=self.options.is_to_log_end,
-            counts_of=self.counts_of,
-        )
-        if self.brokers is None:
-            return [directories]
-        return [directories, broker_offset_reader(self.brokers, self.options)]
+        readers: list[OffsetReader] = [
+            *find_replicas(self.files, self.options, counts_of=self.counts_of)
+        ]
+        if self.brokers is not None:
+            readers.append(broker_offset_reader(self.brokers, self.options))
+        return readers
 
     def view(self, *, is_checked: bool = True) -> SourceView:
         """Return the present view; `is_checked` rejects requested partitions that do not exist."""

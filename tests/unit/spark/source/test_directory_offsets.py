@@ -37,10 +37,10 @@ def _files(*partitions: str) -> MemoryFiles:
 
 
 def _found(
-    files: MemoryFiles, *paths: str, choice: TopicChoice | None = None
+    files: MemoryFiles, path: str, *, choice: TopicChoice | None = None
 ) -> DirectoryOffsetReader:
     chosen = choice or TopicChoice()
-    return find_directories(files, paths, choice=chosen, is_committed=False)
+    return find_directories(files, path, choice=chosen, is_committed=False)
 
 
 def _ranges(found: PartitionReader, *, is_committed: bool = False) -> list[AvailableRange]:
@@ -67,13 +67,6 @@ def test_topics_that_are_not_selected_are_listed_without_partitions() -> None:
 
     assert list(map(str, found.partitions())) == ["payments-0"]
     assert found.topics() == {"orders", "payments"}
-
-
-def test_partition_in_two_directories_is_rejected() -> None:
-    with pytest.raises(
-        LogDirectoryError, match="orders-0 is also in /logs/orders-0; give one path"
-    ):
-        _found(_files("orders-0"), "/logs", "/logs/orders-0")
 
 
 def test_directory_has_its_log_up_to_the_current_end() -> None:
