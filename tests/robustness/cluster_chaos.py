@@ -62,14 +62,23 @@ class ClusterProcesses:
     def bootstrap(self) -> str:
         return ",".join(each.address for each in self.brokers)
 
-    def wait_until_registered(self) -> None:
-        """Wait until the controller knows every broker, which can be after they serve."""
-        with cordwood.Admin(self.bootstrap) as admin:
-            self.wait_until(lambda: len(admin.describe_cluster().brokers) == len(self.brokers))
+    def wait_until_registered(self, brokers: int | None = None) -> None:
+        """Wait until the controller knows every broker, which can be after they serve.
 
-    def create_topic(self, name: str) -> None:
+        Or until it knows this number of them.
+        """
+        wanted = len(self.brokers) if brokers is None else brokers
         with cordwood.Admin(self.bootstrap) as admin:
-            admin.create_topic(name, partitions=PARTITIONS)
+            self.wait_until(lambda: len(admin.describe_cluster().brokers) == wanted)
+
+    def create_topic(self, name: str, partitions: int = PARTITIONS) -> None:
+        with cordwood.Admin(self.bootstrap) as admin:
+            admin.create_topic(name, partitions=partitions)
+
+    def topics(self) -> set[str]:
+        """Return the names of all topics."""
+        with cordwood.Admin(self.bootstrap) as admin:
+            return {*admin.list_topics(with_internal=True)}
 
     def wait_until_in_sync(self, topic: str) -> None:
         """Wait until every partition has a leader, and all replicas are in sync."""
@@ -116,7 +125,7 @@ class ClusterProcesses:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[ClusterProcesses]:
+def cluster(folder: Path, settings: Mapping[str, str] = SETTINGS) -> Iterator[ClusterProcesses]:
     """Run ZooKeeper and three brokers; leave no process behind."""
     with ExitStack() as stack:
         zookeeper = stack.enter_context(running_zookeeper(fetch("kafka-3.9.1"), folder))
@@ -124,12 +133,12 @@ def cluster(folder: Path) -> Iterator[ClusterProcesses]:
         for number in (1, 2, 3):
             own = folder / f"broker-{number}"
             own.mkdir()
-            settings = {
-                **SETTINGS,
+            of_broker = {
+                **settings,
                 "zookeeper.connect": zookeeper.address,
                 "node.id": str(number),
             }
-            broker = stack.enter_context(ended_with(Serving(own, settings, program=CORDWOOD)))
+            broker = stack.enter_context(ended_with(Serving(own, of_broker, program=CORDWOOD)))
             broker.start()
             brokers.append(broker)
         processes = ClusterProcesses(zookeeper, brokers)

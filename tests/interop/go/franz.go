@@ -29,7 +29,7 @@ func askFranz(q question) (any, error) {
 	if answer, err := askFranzMember(ctx, q); err != errUnknown {
 		return answer, franzError(err)
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(q.Bootstrap))
+	client, err := kgo.NewClient(kgo.SeedBrokers(q.servers()...))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func franzError(err error) error {
 func franzProduce(ctx context.Context, q question) error {
 	acks := map[int16]kgo.Acks{-1: kgo.AllISRAcks(), 0: kgo.NoAck(), 1: kgo.LeaderAck()}[q.acks()]
 	options := []kgo.Opt{
-		kgo.SeedBrokers(q.Bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(acks),
+		kgo.SeedBrokers(q.servers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(acks),
 		kgo.ProducerBatchCompression(franzCodecs[q.codec()]), kgo.ProducerBatchMaxBytes(int32(q.limit())),
 		kgo.ProducerLinger(50 * time.Millisecond), kgo.AllowAutoTopicCreation(),
 	}
@@ -78,7 +78,7 @@ func franzProduce(ctx context.Context, q question) error {
 func franzConsume(ctx context.Context, q question) ([]record, error) {
 	start := map[string]map[int32]kgo.Offset{q.Topic: {q.Partition: kgo.NewOffset().At(q.Start)}}
 	client, err := kgo.NewClient(
-		kgo.SeedBrokers(q.Bootstrap), kgo.ConsumePartitions(start), kgo.FetchIsolationLevel(isolation(q)))
+		kgo.SeedBrokers(q.servers()...), kgo.ConsumePartitions(start), kgo.FetchIsolationLevel(isolation(q)))
 	if err != nil {
 		return nil, err
 	}

@@ -48,15 +48,13 @@ func askFranzMember(ctx context.Context, q question) (any, error) {
 	case "session_open":
 		return franzSession(ctx, q)
 	case "transaction_open":
-		client, err := kgo.NewClient(franzProducer(q)...)
+		client, err := franzBegun(ctx, func() (*kgo.Client, error) { return kgo.NewClient(franzProducer(q)...) })
 		if err != nil {
 			return nil, err
 		}
 		made++
 		franzProducers[made] = client
-		// The id is registered on first use.
-		_, _, err = client.ProducerID(ctx)
-		return made, err
+		return made, nil
 	case "transaction_begin":
 		if session := franzSessions[q.Producer]; session != nil {
 			return nil, session.Begin()
@@ -82,13 +80,13 @@ func askFranzMember(ctx context.Context, q question) (any, error) {
 
 func franzProducer(q question) []kgo.Opt {
 	return []kgo.Opt{
-		kgo.SeedBrokers(q.Bootstrap), kgo.TransactionalID(q.ID), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.SeedBrokers(q.servers()...), kgo.TransactionalID(q.ID), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 	}
 }
 
 func (m *franzMember) options(q question) []kgo.Opt {
 	options := []kgo.Opt{
-		kgo.SeedBrokers(q.Bootstrap), kgo.ConsumerGroup(q.Group), kgo.ConsumeTopics(q.Topic),
+		kgo.SeedBrokers(q.servers()...), kgo.ConsumerGroup(q.Group), kgo.ConsumeTopics(q.Topic),
 		kgo.DisableAutoCommit(), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(20 * time.Millisecond),
 		kgo.HeartbeatInterval(poll),
@@ -138,24 +136,53 @@ func franzJoin(q question) (any, error) {
 }
 
 func franzSession(ctx context.Context, q question) (any, error) {
-	member := &franzMember{topic: q.Topic, assigned: map[int32]bool{}}
-	options := append(member.options(q), franzProducer(q)...)
-	session, err := kgo.NewGroupTransactSession(append(options, kgo.RequireStableFetchOffsets())...)
+	var member *franzMember
+	var session *kgo.GroupTransactSession
+	client, err := franzBegun(ctx, func() (*kgo.Client, error) {
+		member = &franzMember{topic: q.Topic, assigned: map[int32]bool{}}
+		options := append(member.options(q), franzProducer(q)...)
+		var err error
+		if session, err = kgo.NewGroupTransactSession(append(options, kgo.RequireStableFetchOffsets())...); err != nil {
+			return nil, err
+		}
+		return session.Client(), nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	member.client = session.Client()
+	member.client = client
 	made++
 	franzMembers[made], franzSessions[made] = member, session
-	_, _, err = member.client.ProducerID(ctx)
-	return []int{made, made}, err
+	return []int{made, made}, nil
+}
+
+// franzBegun returns a client whose transactional id is registered. A client that has lost its first
+// connection during the handshake, as to a broker that is killed, never registers it.
+func franzBegun(ctx context.Context, open func() (*kgo.Client, error)) (*kgo.Client, error) {
+	for {
+		client, err := open()
+		if err != nil {
+			return nil, err
+		}
+		_, _, err = client.ProducerID(ctx)
+		if err == nil {
+			return client, nil
+		}
+		client.Close()
+		var lost *kgo.ErrFirstReadEOF
+		if !errors.As(err, &lost) || ctx.Err() != nil {
+			return nil, err
+		}
+	}
 }
 
 func (m *franzMember) poll() (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), poll)
 	defer cancel()
 	fetches := m.client.PollFetches(ctx)
-	if err := fetches.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	// A session that ends with its coordinator is joined again by the client itself.
+	var session *kgo.ErrGroupSession
+	if err := fetches.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &session) {
 		return nil, err
 	}
 	answer := polledAnswer{Assigned: []int32{}, Values: [][]byte{}}

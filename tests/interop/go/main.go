@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -135,6 +136,8 @@ func said(answer any, err error) map[string]any {
 	}
 	return failed
 }
+
+func (q question) servers() []string { return strings.Split(q.Bootstrap, ",") }
 
 func (q question) isCommitted() bool { return q.Isolation == "read_committed" }
 

@@ -26,7 +26,7 @@ func askSarama(q question) (any, error) {
 	if answer, err := askSaramaMember(q, config); err != errUnknown {
 		return answer, saramaError(err)
 	}
-	client, err := sarama.NewClient([]string{q.Bootstrap}, config)
+	client, err := sarama.NewClient(q.servers(), config)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func saramaProduce(q question, config *sarama.Config) error {
 	config.Producer.MaxMessageBytes = q.limit()
 	config.Producer.Flush.Frequency = 50 * time.Millisecond
 	config.Net.MaxOpenRequests = 1
-	producer, err := sarama.NewSyncProducer([]string{q.Bootstrap}, config)
+	producer, err := sarama.NewSyncProducer(q.servers(), config)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func saramaConsume(q question, config *sarama.Config) ([]record, error) {
 	if q.isCommitted() {
 		config.Consumer.IsolationLevel = sarama.ReadCommitted
 	}
-	client, err := sarama.NewClient([]string{q.Bootstrap}, config)
+	client, err := sarama.NewClient(q.servers(), config)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func saramaJoin(q question, config *sarama.Config) (any, error) {
 	config.Consumer.Offsets.AutoCommit.Enable = false
 	config.Consumer.IsolationLevel = sarama.ReadCommitted
 	config.Consumer.MaxWaitTime = 20 * time.Millisecond
-	group, err := sarama.NewConsumerGroup([]string{q.Bootstrap}, q.Group, config)
+	group, err := sarama.NewConsumerGroup(q.servers(), q.Group, config)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func saramaOpen(q question, config *sarama.Config) (any, error) {
 	config.Producer.Return.Successes = true
 	config.Producer.Partitioner = sarama.NewManualPartitioner
 	config.Net.MaxOpenRequests = 1
-	producer, err := sarama.NewAsyncProducer([]string{q.Bootstrap}, config)
+	producer, err := sarama.NewAsyncProducer(q.servers(), config)
 	if err != nil {
 		return nil, err
 	}

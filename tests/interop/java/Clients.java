@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -80,7 +81,8 @@ final class Clients {
     private static int createTopics(Map<String, Object> question) throws Exception {
         List<NewTopic> topics = new ArrayList<>();
         for (Map<String, Object> topic : RecordsOracle.maps(question, "topics")) {
-            topics.add(new NewTopic((String) topic.get("name"), 1, (short) 1)
+            int partitions = ((Number) topic.getOrDefault("partitions", 1)).intValue();
+            topics.add(new NewTopic((String) topic.get("name"), Optional.of(partitions), Optional.empty())
                 .configs((Map<String, String>) topic.getOrDefault("configs", Map.of())));
         }
         try (Admin admin = admin(question)) {

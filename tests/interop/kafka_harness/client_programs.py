@@ -22,6 +22,8 @@ from tests.interop.kafka_harness.client import (
 from tests.interop.kafka_harness.oracle import OracleRefusalError, Program, seen_records
 from tests.interop.kafka_harness.spec import Json, data, record_to_json
 
+#: More than there are in a delivery's time, also while a cluster elects leaders.
+RETRIES: Final = 10_000
 #: The kind of failure of a program whose client lacks a call; the words are the reason.
 CANNOT: Final = "cannot"
 
@@ -47,7 +49,7 @@ class ProgramClient(Client):
             "linger.ms": 50,
             "batch.size": 1 << 16,
             "max.request.size": CLIENT_LIMIT,
-            "retries": 0 if sending.acks == 0 else 5,
+            "retries": 0 if sending.acks == 0 else RETRIES,
         }
         sent: list[Json] = [record_to_json(record) for record in records]
         self.ask("produce", topic=topic, partition=partition, records=sent, settings=settings)

@@ -102,6 +102,7 @@ def _spark(origins: Origins, bootstrap: str) -> Client:
     return SparkClient(bootstrap, *origins.program("spark", lambda: spark_program(origins.folder)))
 
 
+#: Unmodified clients.
 CLIENTS: Final[dict[str, Maker]] = {
     "Java 4.3": _java("kafka43"),
     "Java 3.9": _java("kafka39"),
@@ -116,3 +117,5 @@ CLIENTS: Final[dict[str, Maker]] = {
     "krafka": _rust,
     "spark-sql-kafka": _spark,
 }
+#: With our own.
+ALL_CLIENTS: Final = {**CLIENTS, "cordwood": _wheel("client_cordwood", "CordwoodClient")}

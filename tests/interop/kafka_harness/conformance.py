@@ -19,11 +19,18 @@ INTRODUCTION = """\
 Unmodified clients against `cordwood serve`, on real files and a real socket. A run of
 `tests/interop/test_clients.py` writes this page into `build/conformance.md` and holds this copy of
 it against what ran; `make soak` puts the same clients through the same against Apache Kafka 4.3.
+`tests/interop/test_clients_on_a_cluster.py` repeats a part of it on three brokers, one of which is
+killed during each feature; `make soak` repeats more, with all clients.
 
 A feature counts when the client has done it and Kafka's own client sees the same from outside.
 Features of batches (codecs, the idempotent producer) are read from the broker's disk by Kafka's own
 classes. A dash: the client has no such call; below the table is why.
 """
+
+
+def topic_of(name: str, title: str) -> str:
+    """Return the topic of a client's feature."""
+    return "-".join(re.findall(r"[a-z0-9.]+", f"{name} {title}".lower()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +65,8 @@ class Conformance:
 
     def place(self, name: str, title: str, *, creates_topics: bool = False) -> Place:
         """Where a client does what has this title."""
-        topic = "-".join(re.findall(r"[a-z0-9.]+", f"{name} {title}".lower()))
-        return Place(broker=self.creating_broker if creates_topics else self.broker, topic=topic)
+        broker = self.creating_broker if creates_topics else self.broker
+        return Place(broker=broker, topic=topic_of(name, title))
 
     def _run(self, name: str, feature: Feature) -> Outcome:
         place = self.place(name, feature.title, creates_topics=feature.creates_topics)

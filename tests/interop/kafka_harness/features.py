@@ -5,8 +5,9 @@ of the target, and Kafka's classes over the bytes on the target's disk.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, Protocol
 
 import pytest
@@ -31,6 +32,7 @@ UNKNOWN_TOPIC_OR_PARTITION: Final = 3
 TOPIC_ALREADY_EXISTS: Final = 36
 INVALID_CONFIG: Final = 40
 MEBIBYTE: Final = 1 << 20
+NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +42,15 @@ class Place:
     broker: Broker
     topic: str
 
-    def create(self, **configs: str) -> None:
-        """Make the topic, with one partition, by other means than the client's."""
-        self.broker.create_topics({self.topic: configs})
+    def create(self, partitions: int = 1, configs: Mapping[str, str] = NO_CONFIGS) -> None:
+        """Make the topic by other means than the client's."""
+        self.broker.oracle.create_topics(
+            self.broker.bootstrap, {self.topic: dict(configs)}, partitions=partitions
+        )
+
+    def at(self, topic: str) -> "Place":
+        """Return a place for another topic."""
+        return replace(self, topic=topic)
 
     def witness(self, isolation: str = "read_uncommitted") -> Records:
         """Return the records that Kafka's own consumer reads."""
@@ -231,7 +239,7 @@ def _offsets(client: Client, place: Place) -> None:
 
 
 def _partitions(client: Client, place: Place) -> None:
-    place.ask("create_topic", topic=place.topic, partitions=3, configs={})
+    place.create(partitions=3)
 
     client.produce(place.topic, texts(5), partition=2)
 
@@ -280,7 +288,7 @@ def _more_partitions(client: Client, place: Place) -> None:
 
 
 def _configs(client: Client, place: Place) -> None:
-    place.create(**{"retention.ms": "5000"})
+    place.create(configs={"retention.ms": "5000"})
 
     assert client.config(place.topic, "retention.ms") == "5000"
     client.set_config(place.topic, name="retention.ms", value="7000")

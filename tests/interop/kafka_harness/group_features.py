@@ -61,10 +61,6 @@ class Polls:
         self.until(is_shared)
 
 
-def _create_wide(place: Place) -> None:
-    place.ask("create_topic", topic=place.topic, partitions=PARTITIONS, configs={})
-
-
 def _fill_all(place: Place, value: str) -> set[bytes]:
     """Write records to each partition; return their values."""
     wanted: set[bytes] = set()
@@ -112,7 +108,7 @@ def _resume(client: Client, place: Place) -> None:
 def _share(protocol: str) -> Check:
     def check(client: Client, place: Place) -> None:
         membership = Membership(group=place.topic, topic=place.topic, protocol=protocol)
-        _create_wide(place)
+        place.create(partitions=PARTITIONS)
         _fill_all(place, "first")
         with ExitStack() as stack:
             first, second = client.join(membership), client.join(membership)
@@ -149,7 +145,7 @@ def _static(protocol: str) -> Check:
                 )
             )
 
-        _create_wide(place)
+        place.create(partitions=PARTITIONS)
         with ExitStack() as stack:
             returns, stays = join("returns"), join("stays")
             stack.callback(stays.leave)
@@ -173,7 +169,7 @@ def _static(protocol: str) -> Check:
 
 def _cooperate(client: Client, place: Place) -> None:
     membership = Membership(group=place.topic, topic=place.topic, assignor="cooperative-sticky")
-    _create_wide(place)
+    place.create(partitions=PARTITIONS)
     with ExitStack() as stack:
         first = client.join(membership)
         stack.callback(first.leave)

@@ -11,7 +11,7 @@ from typing import cast
 import kafka
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, KafkaTimeoutError
 
 from tests.interop.kafka_harness.client import (
     CannotError,
@@ -24,6 +24,7 @@ from tests.interop.kafka_harness.client import (
 from tests.interop.kafka_harness.patience import PATIENCE_S
 
 POLL_MS = 100
+BLOCK_MS = 10_000
 
 Call = tuple[Callable[[], object], "Future[object]"]
 
@@ -89,19 +90,32 @@ class KafkaPythonMember:
         is in flight. Then it sends no heartbeat.
         """
         end_s = monotonic() + PATIENCE_S
-        while not self.consumer.partitions_for_topic(self._topic):
-            assert monotonic() < end_s, self._topic
+        while monotonic() < end_s:
+            # A broker that it asks may be the one that was killed.
+            with suppress(KafkaError):
+                if self.consumer.partitions_for_topic(self._topic):
+                    return
+        raise TimeoutError(self._topic)
 
     def _polled(self) -> Polled:
         values, self._values = self._values, []
         return Polled([each.partition for each in self.consumer.assignment()], values)
 
+    def _found(self) -> list[bytes]:
+        """Return new values; the client raises an error while its group has no coordinator."""
+        try:
+            found = self.consumer.poll(timeout_ms=POLL_MS)
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+            return []
+        return [cast("bytes", each.value) for one in found.values() for each in one]
+
     def _run(self) -> None:
         self._await_topic()
         done: Callable[[], object] | None = None
         while done != self.consumer.close:
-            found = self.consumer.poll(timeout_ms=POLL_MS)
-            self._values += [cast("bytes", each.value) for one in found.values() for each in one]
+            self._values += self._found()
             with suppress(Empty):
                 done, promise = self._calls.get_nowait()
                 try:
@@ -110,15 +124,33 @@ class KafkaPythonMember:
                     promise.set_exception(error)
 
 
+def _begun(bootstrap: str, transactional_id: str) -> kafka.KafkaProducer:
+    """Return a producer whose id is registered.
+
+    The client forgets its request for that when the coordinator cannot be reached, so it is made
+    again then.
+    """
+    end_s = monotonic() + PATIENCE_S
+    while True:
+        producer = kafka.KafkaProducer(
+            bootstrap_servers=bootstrap, transactional_id=transactional_id, max_block_ms=BLOCK_MS
+        )
+        try:
+            producer.init_transactions()
+        except KafkaTimeoutError:
+            producer.close(timeout=0)
+            if monotonic() > end_s:
+                raise
+        else:
+            return producer
+
+
 class KafkaPythonTransactions:
     """A producer with a transactional id."""
 
     def __init__(self, bootstrap: str, transactional_id: str) -> None:
-        self._producer = kafka.KafkaProducer(
-            bootstrap_servers=bootstrap, transactional_id=transactional_id
-        )
         with refusals():
-            self._producer.init_transactions()
+            self._producer = _begun(bootstrap, transactional_id)
 
     def begin(self) -> None:
         self._producer.begin_transaction()

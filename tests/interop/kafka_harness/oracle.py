@@ -172,10 +172,16 @@ class Oracle(Program):
     def wait_for_broker(self, bootstrap: str) -> None:
         self.ask("wait_for_broker", {"bootstrap": bootstrap})
 
-    def create_topics(self, bootstrap: str, topics: dict[str, dict[str, str]]) -> None:
-        """One partition each, with its settings."""
+    def create_topics(
+        self, bootstrap: str, topics: dict[str, dict[str, str]], *, partitions: int = 1
+    ) -> None:
+        """Make topics with their settings, and the broker's default number of replicas."""
         wanted: list[Json] = [
-            {"name": name, "configs": cast("dict[str, Json]", configs)}
+            {
+                "name": name,
+                "configs": cast("dict[str, Json]", configs),
+                "partitions": partitions,
+            }
             for name, configs in topics.items()
         ]
         self.ask("create_topics", {"bootstrap": bootstrap, "topics": wanted})

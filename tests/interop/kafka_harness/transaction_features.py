@@ -55,11 +55,11 @@ def _transactions(client: Client, place: Place) -> None:
 
 
 def _transform(client: Client, place: Place) -> None:
+    origin = place.at(f"{place.topic}-source")
+    origin.create()
     place.create()
-    source = f"{place.topic}-source"
-    place.broker.create_topics({source: {}})
-    Place(broker=place.broker, topic=source).fill(12)
-    membership = Membership(group=place.topic, topic=source)
+    origin.fill(12)
+    membership = Membership(group=place.topic, topic=origin.topic)
     for commit in (False, True):
         producer, member = client.open_session(place.topic, membership)
         producer.begin()
@@ -69,7 +69,7 @@ def _transform(client: Client, place: Place) -> None:
         producer.end(commit=commit)
         member.leave()
         producer.close()
-        wanted: dict[str, Json] = {f"{source}-0": 12} if commit else {}
+        wanted: dict[str, Json] = {f"{origin.topic}-0": 12} if commit else {}
         soon(partial(committed, place, place.topic), wanted)
 
     soon(lambda: _committed_records(place), _values(texts(12, value="transformed-True")))

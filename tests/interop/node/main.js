@@ -23,7 +23,7 @@ const sleep = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 function kafka (question) {
   return new Kafka({
-    brokers: [question.bootstrap],
+    brokers: question.bootstrap.split(','),
     logLevel: logLevel.NOTHING,
     retry: { initialRetryTime: 50, maxRetryTime: 200, retries: 8 }
   })
