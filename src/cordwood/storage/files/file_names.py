@@ -38,8 +38,12 @@ CLEANED: Final = ".cleaned"
 SWAP: Final = ".swap"
 
 LOCK: Final = ".lock"
-# Directories of Kafka in a log directory that are not partitions of a topic.
-NON_PARTITION_DIRECTORIES: Final = frozenset({"__cluster_metadata-0", "remote-log-index-cache"})
+LOST_AND_FOUND: Final = "lost+found"
+#: Directories of a log directory that are not partitions of a topic: two of Kafka's, and the one
+#: that ext2 to ext4 have at the root of each file system.
+NON_PARTITION_DIRECTORIES: Final = frozenset(
+    {"__cluster_metadata-0", "remote-log-index-cache", LOST_AND_FOUND}
+)
 
 LONGEST_TOPIC: Final = 249
 LONGEST_NAME: Final = 255

@@ -10,6 +10,7 @@ A directory of version 1 without a directory id gets one too.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import Final
@@ -25,7 +26,7 @@ from cordwood.storage.checkpoints.meta_properties import (
     make_directory_id,
     write_meta_properties,
 )
-from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.manager.log_directory import LogDirectory, partitions_in
 
 #: The node id of a new directory when the configuration has none.
 FIRST_NODE_ID: Final = 1
@@ -50,8 +51,13 @@ def open_directories(
     """Open the directories, which are created if necessary.
 
     LogDirectoryError if one is locked or listed twice, if the ids contradict each other, or if no
-    directory can be used.
+    directory can be used. LogDirectoryError also for a directory in one of them that is not a
+    partition; then nothing was written.
     """
+    for path in paths:
+        # A disk that fails here fails again below, where its directory goes offline alone.
+        with suppress(OSError):
+            partitions_in(files, path)
     opened: list[LogDirectory] = []
     try:
         for path in paths:

@@ -133,11 +133,7 @@ class LogDirectory:
 
     def partitions(self) -> dict[str, DirectoryName]:
         """Return the partition directories by name; LogDirectoryError if a name is invalid."""
-        found = {}
-        for name in self.files.list(self.path, FileKind.DIRECTORY):
-            if name not in NON_PARTITION_DIRECTORIES:
-                found[name] = parse_directory_name(name, path=f"{self.path}/{name}")
-        return found
+        return partitions_in(self.files, self.path)
 
     def write_checkpoint(self, name: str, offsets: Offsets) -> None:
         """Replace one of the checkpoint files."""
@@ -158,6 +154,18 @@ class LogDirectory:
         finally:
             if self.lock is not None:
                 self.lock.release()
+
+
+def partitions_in(files: Files, path: str) -> dict[str, DirectoryName]:
+    """Return the partition directories of a log directory by name.
+
+    LogDirectoryError if another directory is in it.
+    """
+    return {
+        name: parse_directory_name(name, path=f"{path}/{name}")
+        for name in files.list(path, FileKind.DIRECTORY)
+        if name not in NON_PARTITION_DIRECTORIES
+    }
 
 
 def _locked(files: Files, path: str) -> FileLock:

@@ -3,9 +3,9 @@
     partition       a directory with segments; its name may name the partition
     log directory   a directory of partition directories and of checkpoint files
 
-In a log directory, files and directories that are not partitions of a topic are ignored, as in
-Kafka. Directories with -delete, -stray and -future are ignored too. A missing or damaged checkpoint
-counts as empty, as it does for Kafka.
+In a log directory, files and directories that are not partitions of a topic are ignored;
+`foreign_directories` names those at which a broker stops. Directories with -delete, -stray and
+-future are ignored too. A missing or damaged checkpoint counts as empty, as it does for Kafka.
 """
 
 from difflib import get_close_matches
@@ -26,7 +26,9 @@ from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.files.file_names import (
     LOG,
+    LOST_AND_FOUND,
     NON_PARTITION_DIRECTORIES,
+    DirectoryName,
     DirectorySuffix,
     parse_directory_name,
     parse_segment_name,
@@ -73,9 +75,32 @@ def partition_paths(files: Files, path: str) -> list[str]:
             path=path,
             remedy="give the directory that log.dirs names",
         )
-    found = {name: parse_directory_name(name, path=f"{path}/{name}") for name in directories}
-    whole = [name for name, parsed in found.items() if parsed.suffix is DirectorySuffix.NONE]
-    return [f"{path}/{name}" for name in whole]
+    found = {name: _parsed(path, name) for name in directories}
+    if directories and not _LOG_DIRECTORY_FILES.intersection(names) and not any(found.values()):
+        raise LogDirectoryError(
+            f"has no partitions in it, only {_some(directories)}",
+            path=path,
+            remedy="give the directory that log.dirs names",
+        )
+    return [
+        f"{path}/{name}"
+        for name, parsed in found.items()
+        if parsed is not None and parsed.suffix is DirectorySuffix.NONE
+    ]
+
+
+def foreign_directories(files: Files, path: str) -> list[str]:
+    """Return the names of directories in a log directory that are not those of partitions."""
+    known = NON_PARTITION_DIRECTORIES - {LOST_AND_FOUND}
+    names = (name for name in files.list(path, FileKind.DIRECTORY) if name not in known)
+    return [name for name in names if _parsed(path, name) is None]
+
+
+def _parsed(path: str, name: str) -> DirectoryName | None:
+    try:
+        return parse_directory_name(name, path=f"{path}/{name}")
+    except LogDirectoryError:
+        return None
 
 
 def partition_of(path: str) -> TopicPartition | None:

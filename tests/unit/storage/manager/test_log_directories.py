@@ -232,3 +232,26 @@ def test_no_directory_at_all_is_rejected(harness: LogDirectoriesHarness) -> None
 
     with pytest.raises(LogDirectoryError, match="/a, /b: no log directory can be used"):
         harness.open()
+
+
+def test_directory_that_is_no_partition_is_rejected_before_anything_is_written(
+    harness: LogDirectoriesHarness,
+) -> None:
+    harness.files.make_directory("/a")
+    harness.files.make_directory("/b")
+    harness.files.make_directory("/b/backup")
+
+    with pytest.raises(LogDirectoryError, match="/b/backup: 'backup' does not have the form"):
+        harness.open("/a", "/b")
+
+    assert harness.files.list("/a") == []
+    assert harness.files.list("/b") == ["backup"]
+
+
+def test_lost_and_found_of_a_file_system_is_ignored(harness: LogDirectoriesHarness) -> None:
+    harness.files.make_directory("/a")
+    harness.files.make_directory("/a/lost+found")
+
+    opened = harness.open("/a")
+
+    assert opened[0].partitions() == {}

@@ -6,6 +6,7 @@ from cordwood.core.errors import LogDirectoryError
 from cordwood.storage.checkpoints.checkpoint_files import CLEANER_OFFSETS, LOG_START_OFFSETS
 from cordwood.storage.reader.partition_reader import PartitionCheckpoints
 from cordwood.storage.reader.path_resolution import (
+    foreign_directories,
     open_reader,
     partition_of,
     partition_paths,
@@ -160,12 +161,17 @@ def test_log_directory_is_rejected_when_it_is_another_directory() -> None:
     assert "has neither partitions nor" in error_text(files, "/home", of_directory=True)
 
 
-def test_log_directory_is_rejected_when_it_has_other_directories() -> None:
-    files = log_directory("orders-0", "lost+found")
+def test_directories_that_are_no_partitions_are_skipped_and_named() -> None:
+    files = log_directory("orders-0", "lost+found", "backup", "remote-log-index-cache")
 
-    with pytest.raises(
-        LogDirectoryError, match=r"/d/lost\+found: 'lost\+found' does not have the form"
-    ):
+    assert partition_paths(files, "/d") == ["/d/orders-0"]
+    assert foreign_directories(files, "/d") == ["backup", "lost+found"]
+
+
+def test_log_directory_is_rejected_when_it_has_only_other_directories() -> None:
+    files = log_directory("backup")
+
+    with pytest.raises(LogDirectoryError, match="/d: has no partitions in it, only backup; give"):
         partition_paths(files, "/d")
 
 
