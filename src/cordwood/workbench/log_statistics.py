@@ -6,8 +6,10 @@ at the end of one part may end in the next. A counter can be pickled and sent to
 
 import json
 from bisect import insort
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 from cordwood.core.errors import BadRecordsError
@@ -17,10 +19,38 @@ from cordwood.records.compression import Codec
 from cordwood.records.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.storage.reader.path_resolution import partition_of
+from cordwood.workbench.quantities import size_text, time_text
 from cordwood.workbench.segment_walk import SweptRange
 
 #: The number of largest batches that are reported.
 LARGEST: Final = 5
+
+
+#: The columns of the table, and those of numbers.
+_TITLES: Final = (
+    "PARTITION",
+    "SIZE",
+    "RECORDS",
+    "BATCHES",
+    "SEGMENTS",
+    "EARLIEST",
+    "LATEST",
+    "CODECS",
+    "REMARKS",
+)
+_NUMBERS: Final = frozenset(range(1, 5))
+
+
+class StatOrder(StrEnum):
+    """The orders of partitions in statistics; the values are fields of `LogStatistics`."""
+
+    PARTITION = "partition"
+    SIZE = "size"
+    RECORDS = "records"
+    BATCHES = "batches"
+    SEGMENTS = "segments"
+    EARLIEST = "earliest_ms"
+    LATEST = "latest_ms"
 
 
 class LargeBatch(NamedTuple):
@@ -98,15 +128,18 @@ class LogStatistics:
 
     def __str__(self) -> str:
         """Return the statistics as a few lines."""
-        span = f"{self.earliest_ms} to {self.latest_ms} ms" if self.latest_ms >= 0 else "no times"
+        span = f"{time_text(self.earliest_ms)} to {time_text(self.latest_ms)}"
+        if self.latest_ms < 0:
+            span = "no times"
         codecs = (
-            f"{name} {each.batches:,} batches of {each.size:,} bytes"
+            f"{name} {each.batches:,} batches of {size_text(each.size)}"
             for name, each in self.codecs.items()
         )
         formats = (f"{name} {count:,}" for name, count in self.formats.items())
-        largest = (f"{each.size:,} bytes at offset {each.base_offset}" for each in self.largest)
+        largest = (f"{size_text(each.size)} at offset {each.base_offset}" for each in self.largest)
         texts = {
-            "batches": f"{self.batches:,} in {self.segments:,} segments of {self.size:,} bytes",
+            "size": f"{size_text(self.size)} ({self.size:,} bytes) in {self.segments:,} segments",
+            "batches": f"{self.batches:,}",
             "records": f"{self.records:,}, {span}",
             "codecs": _join(codecs),
             "formats": _join(formats),
@@ -134,9 +167,38 @@ class LogStat:
     total: LogStatistics
 
     def __str__(self) -> str:
-        """Return the statistics of each partition, and the total if there are several."""
+        """Return the statistics of one partition in detail, those of several as a table."""
+        if len(self.partitions) > 1:
+            return "\n".join(self.table())
+        return self.details() or "no partitions"
+
+    def details(self) -> str:
+        """Return the statistics of each partition in detail, and the total of several."""
         shown = (*self.partitions, self.total) if len(self.partitions) > 1 else self.partitions
-        return "\n".join(map(str, shown)) or "no partitions"
+        return "\n".join(map(str, shown))
+
+    def table(self) -> list[str]:
+        """Return a line for each partition, and one for the total, below a line of titles."""
+        named = Counter(each.partition for each in self.partitions)
+        rows = [
+            _row(each, each.path if named[each.partition] > 1 else each.partition or each.path)
+            for each in self.partitions
+        ]
+        rows.append(_row(self.total, "total"))
+        widths = [max(map(len, column)) for column in zip(_TITLES, *rows, strict=True)]
+        return [_line(row, widths) for row in (_TITLES, *rows)]
+
+    def sorted_by(self, order: "StatOrder", *, top: int | None = None) -> "LogStat":
+        """Return the partitions in an order, the largest first; only the first ones of `top`.
+
+        The total remains that of all partitions.
+        """
+        name = order.value
+        if order is StatOrder.PARTITION:
+            found = sorted(self.partitions, key=_by_name)
+        else:
+            found = sorted(self.partitions, key=lambda each: -getattr(each, name))
+        return replace(self, partitions=tuple(found[:top]))
 
     def to_json(self) -> str:
         """Return the fields as a JSON object."""
@@ -267,6 +329,40 @@ def build_stat(counted: Iterable[tuple[str, LogCounter]], *, is_deep: bool) -> L
         found.append(counting.statistics(path, None if partition is None else str(partition)))
         total.add_log(counting)
     return LogStat(partitions=tuple(found), total=total.statistics("total", None))
+
+
+def _by_name(each: LogStatistics) -> tuple[str, int, str]:
+    partition = partition_of(each.path)
+    if partition is None:
+        return (each.path, 0, each.path)
+    return (partition.topic, partition.partition, each.path)
+
+
+def _row(each: LogStatistics, name: str) -> tuple[str, ...]:
+    """Return the cells of a partition."""
+    remarks = (
+        f"{each.transactions_open:,} open transactions" if each.transactions_open else "",
+        f"{size_text(each.skipped_bytes)} not batches" if each.skipped_bytes else "",
+    )
+    return (
+        name,
+        size_text(each.size),
+        f"{each.records:,}",
+        f"{each.batches:,}",
+        f"{each.segments:,}",
+        time_text(each.earliest_ms),
+        time_text(each.latest_ms),
+        ",".join(each.codecs) or "-",
+        ", ".join(filter(None, remarks)),
+    )
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = (
+        cell.rjust(width) if at in _NUMBERS else cell.ljust(width)
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+    )
+    return "  ".join(cells).rstrip()
 
 
 def _as_json(sums: LogStatistics) -> dict[str, object]:

@@ -105,7 +105,7 @@ def test_total_is_of_all_partitions() -> None:
 
     assert [each.batches for each in (*found.partitions, found.total)] == [2, 1, 3]
     assert (found.total.segments, len(found.total.largest)) == (3, 3)
-    assert str(found).count("batches:") == 3
+    assert found.details().count("batches:") == 3
 
 
 def test_stat_is_json() -> None:
