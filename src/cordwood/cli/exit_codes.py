@@ -54,14 +54,17 @@ def exit_with_code() -> Iterator[None]:
     """Print an error of the command as one line, and exit with its code."""
     try:
         yield
-    except (SettingError, CommandLineError) as error:
-        _exit(str(error), USAGE)
-    except _UNREACHABLE_ERRORS as error:
-        _exit(str(error), UNREACHABLE)
-    except CordwoodError as error:
-        _exit(str(error), FOUND_WRONG)
-    except OSError as error:
-        _exit(_describe(error), UNREACHABLE)
+    except (CordwoodError, OSError) as error:
+        _exit(*failure_of(error))
+
+
+def failure_of(error: CordwoodError | OSError) -> tuple[str, int]:
+    """Return the message and the exit code of an error."""
+    if isinstance(error, OSError):
+        return _describe(error), UNREACHABLE
+    if isinstance(error, SettingError | CommandLineError):
+        return str(error), USAGE
+    return str(error), UNREACHABLE if isinstance(error, _UNREACHABLE_ERRORS) else FOUND_WRONG
 
 
 def _describe(error: OSError) -> str:

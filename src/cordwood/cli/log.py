@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cordwood.cli import log_adopt, log_explain, log_reindex, log_salvage, log_verify
+from cordwood.cli import (
+    log_adopt,
+    log_explain,
+    log_reindex,
+    log_salvage,
+    log_stat,
+    log_verify,
+)
 from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import is_terminal, write_output
@@ -19,6 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Dump, verify, explain and repair the files of logs.", no_args_is_help=True)
 log_verify.add_to(app)
+log_stat.add_to(app)
 log_adopt.add_to(app)
 log_explain.add_to(app)
 log_reindex.add_to(app)

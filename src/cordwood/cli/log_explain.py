@@ -1,13 +1,18 @@
 """`cordwood log explain`: forecast of retention and cleaning for each segment of a log."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from cordwood.cli.arguments import absolute_path
+from cordwood.cli.exit_codes import FOUND_WRONG
+from cordwood.cli.log_sizes import count_log_bytes
+from cordwood.cli.log_targets import partitions_at
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_output
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
@@ -16,10 +21,13 @@ if TYPE_CHECKING:
     from cordwood.core.ports import Files
     from cordwood.workbench.explain.cleaning_outlook import CleaningOutlook, Horizon, SegmentOutlook
     from cordwood.workbench.explain.explanation import Explanation, SegmentRetention
+    from cordwood.workbench.topic_settings_lookup import SettingsFinder
 
 EXAMPLE: Final = "Example: cordwood log explain kafka-logs/orders-0 --config retention.ms=3600000"
 
-Where = Annotated[str, typer.Argument(help="Directory of a partition, or name of a topic.")]
+Where = Annotated[
+    str, typer.Argument(help="Directory of a partition, log directory, or name of a topic.")
+]
 Data = Annotated[
     list[str] | None,
     typer.Option("--data", metavar="DIR", help="Log directory with the topic. Repeatable."),
@@ -31,10 +39,15 @@ Horizons = Annotated[
     ),
 ]
 Deep = Annotated[
-    bool, typer.Option("--deep", help="Count the bytes that cleaning frees, even in large logs.")
+    bool,
+    typer.Option(
+        "--deep", help="Verify large logs too, and count the bytes that cleaning frees in them."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+#: Up to this size a partition is verified without `--deep`: that takes about 0.1 s.
+VERIFIED_BYTES: Final = 64 << 20
 _LATEST_MS: Final = 253_402_300_799_999  # the year 9999
 
 
@@ -62,17 +75,44 @@ def explain(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     files, now_ms = SystemFiles(), SystemClock().now_ms()
     finder = settings_finder(files, config=config, broker_config=broker_config)
     explained, paths = [], _paths(files, where, data)
+    verifier = _Verifier(files, finder, is_deep=deep)
     with show_progress(None) as advance:
         details = ExplainDetails(has_horizons=horizons, is_deep=deep, on_bytes=advance)
         for path in paths:
             partition = partition_of(path)
             topic = None if partition is None else partition.topic
             found = finder.find(str(Path(path).parent), topic)
-            explained.append(work.explain(files, path, found=found, now_ms=now_ms, details=details))
+            each = work.explain(files, path, found=found, now_ms=now_ms, details=details)
+            explained.append(replace(each, verdict=verifier.verdict(path)))
     if as_json:
         print_output(_json(explained, is_topic=paths != [absolute_path(where)]))
     else:
         print_output("\n".join(line for each in explained for line in explanation_lines(each)))
+    if verifier.has_problem:
+        raise typer.Exit(FOUND_WRONG)
+
+
+class _Verifier:
+    """Verdicts on the explained partitions; a large one is verified only with `--deep`."""
+
+    def __init__(self, files: "Files", settings: "SettingsFinder", *, is_deep: bool) -> None:
+        self.has_problem = False
+        self._files = files
+        self._settings = settings
+        self._is_deep = is_deep
+
+    def verdict(self, path: str) -> str | None:
+        """Return the verdict on a partition, None if it is large."""
+        from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # help needs none
+        from cordwood.workbench.verdicts import verify_partition_at  # noqa: PLC0415  # as above
+
+        if count_log_bytes([path]) > VERIFIED_BYTES and not self._is_deep:
+            return None
+        found = verify_partition_at(
+            self._files, path, settings=self._settings, checker=batch_checker()
+        )
+        self.has_problem |= found.is_wrong
+        return found.verdict and found.verdict.value
 
 
 def _paths(files: "Files", where: str, data: list[str] | None) -> list[str]:
@@ -88,7 +128,7 @@ def _paths(files: "Files", where: str, data: list[str] | None) -> list[str]:
     if not path.exists():
         with suppress(LogDirectoryError):
             return find_partition_paths(files, path.name, log_directories=[str(path.parent)])
-    return [str(path)]
+    return partitions_at(files, str(path))
 
 
 def _json(explained: "list[Explanation]", *, is_topic: bool) -> str:
@@ -102,7 +142,8 @@ def explanation_lines(explained: "Explanation") -> list[str]:
         (
             f"{explained.path}: offsets {explained.log_start} to {explained.log_end - 1}, "
             f"high watermark {explained.high_watermark}"
-        )
+        ),
+        _verdict(explained),
     ]
     lines += [f"{each.name} = {each.value} ({each.source})" for each in explained.settings]
     if explained.is_rolling:
@@ -118,6 +159,14 @@ def explanation_lines(explained: "Explanation") -> list[str]:
         f"{_segment_line(each)}{outlooks.get(each.base_offset, '')}" for each in explained.segments
     ]
     return [*lines, *map(horizon_line, cleaning.horizons or ())]
+
+
+def _verdict(explained: "Explanation") -> str:
+    verdict = explained.verdict
+    command = f"run: cordwood log verify {quote(explained.path)}"
+    if verdict is None:
+        return f"verdict: not verified, the log is large; give --deep, or {command}"
+    return f"verdict: {verdict}" if verdict == "whole" else f"verdict: {verdict}; {command}"
 
 
 def _segment_line(segment: "SegmentRetention") -> str:

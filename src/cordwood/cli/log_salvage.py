@@ -1,29 +1,37 @@
 """`cordwood log salvage`: readable records of a damaged partition, copied into a new one."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from cordwood.cli.arguments import absolute_path
-from cordwood.cli.exit_codes import FOUND_WRONG
+from cordwood.cli.log_sizes import count_log_bytes
+from cordwood.cli.log_targets import (
+    PartitionReports,
+    has_no_bytes,
+    partitions_at,
+    verdict_lines,
+)
 from cordwood.cli.progress import show_progress
-from cordwood.cli.terminal import print_output
+from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
 
 if TYPE_CHECKING:
     from cordwood.core.types import TopicPartition
     from cordwood.workbench.salvage.salvage_report import ReportedOffsets, SalvageReport
 
-Source = Annotated[str, typer.Argument(help="Directory of the partition; it is only read.")]
+Sources = Annotated[
+    list[str],
+    typer.Argument(metavar="DIR...", help="Partitions or log directories; they are only read."),
+]
 Out = Annotated[
     str,
-    typer.Option(metavar="DIR", help="Log directory for the new partition, created if missing."),
+    typer.Option(metavar="DIR", help="Log directory for the new partitions, created if missing."),
 ]
 Partition = Annotated[
     str | None,
-    typer.Option(
-        metavar="TOPIC-N", help="Name of the new partition.  [default: the name of SOURCE]"
-    ),
+    typer.Option(metavar="TOPIC-N", help="Name of the new partition.  [default: the name of DIR]"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
 
@@ -36,27 +44,45 @@ def add_to(app: typer.Typer) -> None:
     app.command(epilog=EXAMPLE)(salvage)
 
 
-def salvage(
-    source: Source, *, out: Out, partition: Partition = None, as_json: AsJson = False
+def salvage(  # tidy: allow[parameters] an option each
+    sources: Sources,
+    *,
+    out: Out,
+    partition: Partition = None,
+    config: Config = None,
+    broker_config: BrokerConfig = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Copy the readable records of a damaged partition, and list every lost offset."""
+    """Copy the readable records of damaged partitions, and list every lost offset."""
     from cordwood.core.ports import Ports  # noqa: PLC0415  # help needs none of it
     from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # as above
     from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # as above
-    from cordwood.workbench.salvage import salvage as work  # noqa: PLC0415  # as above
+    from cordwood.workbench import verdicts as work  # noqa: PLC0415  # as above
+    from cordwood.workbench.salvage.salvage import SalvageOptions  # noqa: PLC0415  # as above
 
-    path, target = absolute_path(source), absolute_path(out)
-    _ensure_outside(path, target)
+    files, reports = SystemFiles(), PartitionReports(_text, as_json=as_json)
+    places, target = [absolute_path(each) for each in sources], absolute_path(out)
+    for place in places:
+        _ensure_outside(place, target)
+    paths = [path for place in places for path in partitions_at(files, place)]
+    if partition is not None and len(paths) > 1:
+        raise typer.BadParameter(f"--partition names one partition ({len(paths)} are given)")
     name = None if partition is None else parse_partition(partition)
-    total = sum(each.stat().st_size for each in Path(path).glob("*.log*") if each.is_file())
-    ports = Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom())
-    # Each file is read twice: scanned, and copied.
-    with show_progress(2 * total) as advance:
-        options = work.SalvageOptions(checker=batch_checker(), on_bytes=advance)
-        report = work.salvage(ports, path, out=target, partition=name, options=options)
-    print_output(report.to_json() if as_json else _text(report))
-    if not report.is_whole:
-        raise typer.Exit(FOUND_WRONG)
+    ports = Ports(files=files, clock=SystemClock(), random=SystemRandom())
+    settings = settings_finder(files, config=config, broker_config=broker_config)
+    # Each file is read three times: scanned, copied and verified.
+    with show_progress(3 * count_log_bytes(paths)) as advance:
+        options = SalvageOptions(checker=batch_checker(), on_bytes=advance)
+
+        def work_on(path: str) -> "SalvageReport":
+            return work.salvage_with_verdict(
+                ports, path, out=target, partition=name, options=options, settings=settings
+            )
+
+        reports.run(
+            paths, work_on, is_single=paths == places, is_empty=partial(has_no_bytes, files)
+        )
+    reports.finish()
 
 
 def _ensure_outside(source: str, out: str) -> None:
@@ -90,14 +116,21 @@ def _text(report: "SalvageReport") -> str:
             f"{report.batches} batches, {report.size} bytes"
         )
     ]
-    for word in ("lost", "doubtful", "mended", "gaps"):
-        lines += [f"{word.removesuffix('s')}: {_line(each)}" for each in getattr(report, word)]
-    return "\n".join((*lines, *(f"note: {each}" for each in report.notes)))
+    for label, found in (
+        ("lost", report.lost),
+        ("unverified", report.doubtful),
+        ("repaired", report.mended),
+        ("gap", report.gaps),
+    ):
+        lines += [f"{label}: {_line(each)}" for each in found]
+    lines += [f"note: {each}" for each in report.notes]
+    return "\n".join((*lines, *verdict_lines(report.source, report.verdict)))
 
 
 def _line(offsets: "ReportedOffsets") -> str:
-    from cordwood.workbench.verify.findings import offsets_text  # noqa: PLC0415  # help needs none of it
+    from cordwood.workbench.salvage.salvage_report import REPAIRED  # noqa: PLC0415  # help needs none
+    from cordwood.workbench.verify.findings import offsets_text  # noqa: PLC0415  # as above
 
     where = f" ({offsets.file}, position {offsets.position})" if offsets.file else ""
     end = None if offsets.last is None else offsets.last + 1
-    return f"{offsets_text(offsets.first, end)}: {offsets.why}{where}"
+    return f"{offsets_text(offsets.first, end)}: {offsets.why.removeprefix(REPAIRED)}{where}"

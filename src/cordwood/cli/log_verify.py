@@ -1,4 +1,4 @@
-"""`cordwood log verify` and `cordwood log stat`: checks and statistics of whole partitions."""
+"""`cordwood log verify`: checks of whole partitions."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
@@ -28,7 +28,6 @@ CertificateFile = Annotated[
         help="Compare the cleaned records with the certificates of cordwood compact in this file.",
     ),
 ]
-Deep = Annotated[bool, typer.Option("--deep", help="Read the records too, not only batch headers.")]
 
 
 def verify(
@@ -42,13 +41,13 @@ def verify(
     """Verify every checksum, record, index and snapshot; exit with 1 if something is wrong."""
     from cordwood.core.system import SystemFiles  # noqa: PLC0415  # help needs none of it
     from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # as above
-    from cordwood.workbench.verify import verify as work  # noqa: PLC0415  # as above
+    from cordwood.workbench import verdicts as work  # noqa: PLC0415  # as above
 
     places, files = [absolute_path(path) for path in paths], SystemFiles()
     settings = settings_finder(files, config=config, broker_config=broker_config)
     size = count_log_bytes(places)
     with show_progress(size) as advance:
-        found = work.verify(
+        found = work.verify_with_verdicts(
             files, places, settings=settings, checker=batch_checker(), on_bytes=advance
         )
     certified: tuple[CertificateCheck, ...] = ()
@@ -61,7 +60,7 @@ def verify(
         print_output(json.dumps(whole))
     else:
         print_output("\n".join([str(found), *map(str, certified)]))
-    if found.is_damaged or any(each.is_wrong for each in certified):
+    if found.is_wrong or any(each.is_wrong for each in certified):
         raise typer.Exit(FOUND_WRONG)
 
 
@@ -84,22 +83,6 @@ def _check_certificates(
     return tuple(checked)
 
 
-def stat(paths: Paths, *, deep: Deep = False, as_json: Json = False) -> None:
-    """Count batches, records, bytes, compression types, producers and transactions."""
-    from cordwood.core.system import SystemFiles  # noqa: PLC0415  # help needs none of it
-    from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # as above
-    from cordwood.workbench import stat as work  # noqa: PLC0415  # as above
-
-    places = [absolute_path(path) for path in paths]
-    size = count_log_bytes(places)
-    with show_progress(size) as advance:
-        found = work.stat(
-            SystemFiles(), places, is_deep=deep, checker=batch_checker(), on_bytes=advance
-        )
-    print_output(found.to_json() if as_json else str(found))
-
-
 def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
+    """Register the command."""
     app.command(epilog="Example: cordwood log verify logs/orders-0")(verify)
-    app.command(epilog="Example: cordwood log stat logs --deep --json")(stat)

@@ -150,10 +150,11 @@ class PartitionView:
         """
         from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # numpy: 0.1 s
         from cordwood.workbench.topic_settings_lookup import SettingsFinder  # noqa: PLC0415  # as above
-        from cordwood.workbench.verify import verify  # noqa: PLC0415  # as above
+        from cordwood.workbench.verdicts import verify_with_verdicts  # noqa: PLC0415  # as above
 
         finder = SettingsFinder(self._files, given=config)
-        return verify.verify(self._files, [self.path], settings=finder, checker=batch_checker())
+        checker = batch_checker()
+        return verify_with_verdicts(self._files, [self.path], settings=finder, checker=checker)
 
     def explain(
         self,

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from shlex import quote
 from typing import Self
 
 from cordwood.core.errors import CorruptMessageError, DamagedFileError, LogDirectoryError
@@ -67,7 +68,7 @@ from cordwood.storage.segment.transaction_index import AbortedTxn
 from cordwood.workbench.exclusive_log import lock_directory
 from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
 from cordwood.workbench.salvage.batch_scan import DamagedRange, WholeBatch, scan_file
-from cordwood.workbench.verify.findings import offsets_text
+from cordwood.workbench.verify.findings import Verdict, offsets_text
 from cordwood.workbench.verify.log_end_witnesses import find_lost_tail, lost_tail_end
 from cordwood.workbench.verify.open_transactions import OpenTransactions
 
@@ -87,7 +88,8 @@ class LostOffsets:
 class ReindexReport:
     """The rebuilt files, and `warnings` about the contents of the log.
 
-    `lost` are offsets in no batch that no cleaner has removed.
+    `lost` are offsets in no batch that no cleaner has removed. `verdict` is that from before the
+    rebuild, if the partition was verified.
     """
 
     path: str
@@ -97,6 +99,7 @@ class ReindexReport:
     snapshots: tuple[int, ...]
     lost: tuple[LostOffsets, ...] = ()
     warnings: tuple[str, ...] = ()
+    verdict: Verdict | None = None
 
     def to_json(self) -> str:
         """Return the fields as a JSON object."""
@@ -227,8 +230,8 @@ class _LogSurvey:
                     f"the transaction of producer {producer_id} from offset {first_offset} on has "
                     "ended, and its marker is not in the log",
                     path=path,
-                    remedy="restore the log from a replica, or use cordwood log salvage; nothing "
-                    "was changed",
+                    remedy="nothing was changed; restore the log from a replica, or run: "
+                    f"cordwood log salvage {quote(self._path)} --out NEWDIR",
                 )
 
     def _checkpoint(self, name: str) -> int:
@@ -371,7 +374,8 @@ def _whole_batches(
 def _damage_error(name: str, position: int, why: str) -> CorruptMessageError:
     return CorruptMessageError(
         f"{name}: {why}; nothing was changed; if only the end is torn, start a broker, which "
-        "truncates it, otherwise use cordwood log salvage",
+        f"truncates it, otherwise run: cordwood log salvage {quote(directory_of(name))} "
+        "--out NEWDIR",
         position=position,
     )
 

@@ -243,3 +243,35 @@ def test_explain_prints_json_of_a_directory_of_any_name(
     assert run(monkeypatch, moved, "--json") == 0
 
     assert json.loads(capsys.readouterr().out)["log_end"] == 8
+
+
+def test_explain_of_a_log_directory_is_that_of_its_partitions(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, directory.parent, "--json") == 0
+
+    found = json.loads(capsys.readouterr().out)["partitions"]
+    assert [(each["path"], each["verdict"]) for each in found] == [(str(directory), "whole")]
+
+
+def test_explain_prints_the_verdict_on_damage_and_ends_with_1(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "00000000000000000004.log").unlink()
+    (directory / "00000000000000000008.snapshot").write_bytes(b"")
+
+    assert run(monkeypatch, directory) == 1
+
+    line = capsys.readouterr().out.splitlines()[1]
+    assert line == f"verdict: records lost; run: cordwood log verify {directory}"
+
+
+def test_explain_verifies_a_large_log_only_with_deep(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(log_explain, "VERIFIED_BYTES", 100)
+
+    assert run(monkeypatch, directory) == 0
+    assert "not verified, the log is large" in capsys.readouterr().out
+    assert run(monkeypatch, directory, "--deep") == 0
+    assert "verdict: whole" in capsys.readouterr().out

@@ -32,9 +32,10 @@ def test_reindex_writes_the_indexes(
 
     assert run(monkeypatch, directory, "--index-interval-bytes", "0") == 0
 
-    first, second = capsys.readouterr().out.splitlines()
+    first, second, third = capsys.readouterr().out.splitlines()
     assert first == f"{directory}: 1 segments, 2 batches, offsets up to 7"
     assert second.startswith("note: rebuilt")
+    assert third == f"verdict: {directory}: repairable"
     assert (directory / "00000000000000000000.index").stat().st_size == 8
 
 
@@ -51,11 +52,12 @@ def test_reindex_lists_lost_offsets_and_ends_with_1(
 ) -> None:
     (directory / "00000000000000000012.log").write_bytes(batch(12))
 
-    assert run(monkeypatch, directory) == 1
+    assert run(monkeypatch, directory, "--config", "cleanup.policy=delete") == 1
 
     assert capsys.readouterr().out.splitlines() == [
         f"{directory}: 2 segments, 3 batches, offsets up to 15",
         "lost: offsets 8 to 11: in no segment, and not removed by a cleaner",
+        f"verdict: {directory}: records lost",
     ]
     assert (directory / "00000000000000000012.index").exists()
 
@@ -68,3 +70,17 @@ def test_reindex_of_a_damaged_log_ends_with_1(
     assert run(monkeypatch, directory) == 1
 
     assert "cordwood log salvage" in capsys.readouterr().err
+
+
+def test_reindex_of_a_log_directory_is_that_of_its_partitions(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = directory.parent / "u-0"
+    other.mkdir()
+    (other / "00000000000000000000.log").write_bytes(harmed(batch(0), 61, 62))
+
+    assert run(monkeypatch, directory.parent, "--json") == 1
+
+    printed = capsys.readouterr()
+    assert [each["path"] for each in json.loads(printed.out)["partitions"]] == [str(directory)]
+    assert f"cordwood log salvage {other} --out NEWDIR" in printed.err

@@ -62,7 +62,11 @@ def test_salvage_lists_lost_offsets_and_ends_with_1(
     assert lines[1:] == [
         f"lost: offset 4: unreadable records ({path}, position 117)",
         f"lost: offset 8: {lines[2].split(': ', 2)[2]}",
-        (f"doubtful: offsets 5 to 7: read one by one from a damaged batch ({path}, position 117)"),
+        (
+            "unverified: offsets 5 to 7: read one by one from a damaged batch "
+            f"({path}, position 117)"
+        ),
+        f"verdict: {source}: records lost",
     ]
 
 
@@ -81,7 +85,7 @@ def test_batches_in_a_damaged_value_replace_no_batch_behind_it(
     first, *lines = capsys.readouterr().out.splitlines()
     assert "t-0: offsets 0 to 9, 3 batches" in first
     found = [line for line in lines if not line.startswith("note: ")]
-    assert len(found) == 1
+    assert len(found) == 2
     assert found[0].startswith("lost: offsets 4 to 6: ")
 
 
@@ -90,9 +94,67 @@ def test_salvage_over_a_gap_names_it_and_ends_with_1(
 ) -> None:
     (source / "00000000000000000012.log").write_bytes(batch(12))
 
-    assert run(monkeypatch, source, "--out", source.parent.parent / "out") == 1
+    out, policy = source.parent.parent / "out", "cleanup.policy=delete"
+    assert run(monkeypatch, source, "--out", out, "--config", policy) == 1
 
-    assert capsys.readouterr().out.splitlines()[1:] == ["lost: offsets 8 to 11: in no file"]
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "lost: offsets 8 to 11: in no file",
+        f"verdict: {source}: records lost",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "label", "code"), (("compact", "gap", 0), (None, "unverified", 1))
+)
+def test_salvage_over_a_gap_follows_the_cleanup_policy(
+    source: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    policy: str | None,
+    label: str,
+    code: int,
+) -> None:
+    (source / "00000000000000000012.log").write_bytes(batch(12))
+    give = () if policy is None else ("--config", f"cleanup.policy={policy}")
+
+    assert run(monkeypatch, source, "--out", source.parent.parent / "out", *give) == code
+
+    assert capsys.readouterr().out.splitlines()[1].startswith(f"{label}: offsets 8 to 11: ")
+
+
+def test_salvage_of_a_log_directory_is_that_of_its_partitions(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("u-0", "lost+found"):
+        (source.parent / name).mkdir()
+    (source.parent / "u-0" / "00000000000000000000.log").touch()
+    (source.parent / "v-0").mkdir()
+    (source.parent / "v-0" / "00000000000000000000.log").write_bytes(b"\1" * 80)
+    out = source.parent.parent / "out"
+
+    assert run(monkeypatch, source.parent, "--out", out) == 3
+
+    printed = capsys.readouterr()
+    assert printed.out == f"{out}/t-0: offsets 0 to 7, 2 batches, 234 bytes\n"
+    assert printed.err.splitlines() == [
+        f"note: {source.parent}: skipped, not a partition: lost+found",
+        f"note: {source.parent}/u-0: skipped, it has no records",
+        (
+            f"cordwood: {source.parent}/v-0: contains no readable batch; restore it from a backup "
+            "or a replica"
+        ),
+    ]
+
+
+def test_salvage_takes_a_name_for_one_partition_only(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    give = (source, source, "--out", source.parent.parent / "out", "--partition", "u-0")
+
+    assert run(monkeypatch, *give) == 2
+
+    assert "--partition names one partition (2 are given)" in capsys.readouterr().err
 
 
 def test_salvage_prints_json_and_accepts_a_partition_name(
@@ -121,7 +183,7 @@ def test_loss_without_a_known_end_is_open(
 
     assert run(monkeypatch, source, "--out", source.parent.parent / "out") == 1
 
-    assert capsys.readouterr().out.splitlines()[1].startswith("lost: offsets from 4 on: ")
+    assert capsys.readouterr().out.splitlines()[1].startswith("unverified: offsets from 4 on: ")
 
 
 @pytest.mark.parametrize("name", ("x", "x-99999999999", "x-01", "ü-0"))

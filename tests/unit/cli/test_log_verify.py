@@ -1,4 +1,4 @@
-"""`cordwood log verify` and `cordwood log stat` as they are called."""
+"""`cordwood log verify` as it is called."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_verify_checks_missing_offsets_by_the_given_policy(
 ) -> None:
     (partition / LOG).write_bytes(bytes(batch(1)) + bytes(batch(1, at=5)))
 
-    assert run(monkeypatch, "verify", "t-0") == 0
+    assert run(monkeypatch, "verify", "t-0") == 1
     assert run(monkeypatch, "verify", "t-0", "--config", f"cleanup.policy={policy}") == code
 
 
@@ -70,26 +70,28 @@ def test_verify_without_partitions_is_an_error(
     assert "missing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("options", ((), ("--deep",)))
-def test_stat_counts(
-    partition: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    options: tuple[str, ...],
-) -> None:
-    assert run(monkeypatch, "stat", "t-0", "--json", *options) == 0
-
-    total = json.loads(capsys.readouterr().out)["total"]
-    assert (total["batches"], total["records"]) == (2, 5)
-    assert (total["deep"] is not None) == bool(options)
-
-
-def test_stat_is_text(
+def test_verify_of_a_repairable_partition_names_the_command(
     partition: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(monkeypatch, "stat", ".") == 0
+    (partition / f"{0:020}.index").write_bytes(b"\x01\x02\x03")
 
-    assert "  formats: v2 2\n" in capsys.readouterr().out
+    assert run(monkeypatch, "verify", "t-0") == 1
+
+    last = capsys.readouterr().out.splitlines()[-1]
+    command = f"cordwood log reindex {partition}"
+    assert last == f"verdict: {partition}: repairable; stop the broker and run: {command}"
+    assert run(monkeypatch, "reindex", "t-0") == 0
+    assert run(monkeypatch, "verify", "t-0") == 0
+
+
+def test_verify_skips_foreign_directories_with_a_note(
+    partition: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (partition.parent / "lost+found").mkdir()
+
+    assert run(monkeypatch, "verify", ".") == 0
+
+    assert "do not belong to a partition: lost+found" in capsys.readouterr().out
 
 
 def test_certificate_is_compared_with_its_log(
@@ -104,7 +106,8 @@ def test_certificate_is_compared_with_its_log(
     for each in partition.place.files.list(DIRECTORY):
         (tmp_path / "t-0" / each).write_bytes(partition.place.bytes_of(each))
 
-    code = run(monkeypatch, "verify", "t-0", "--certificate", "certificates", "--json")
+    policy = ("--config", "cleanup.policy=compact")
+    code = run(monkeypatch, "verify", "t-0", "--certificate", "certificates", "--json", *policy)
     found = json.loads(capsys.readouterr().out)["certificates"]
 
     assert (code, found[0]["is_wrong"], found[0]["records"]) == (0, False, 1)

@@ -75,7 +75,8 @@ class DecidingSetting:
 class Explanation:
     """The effect of retention on a log now and later.
 
-    `cleaning` is None if the log is not compacted.
+    `cleaning` is None if the log is not compacted. `verdict` is that of a verification, if there
+    was one.
     """
 
     path: str
@@ -88,6 +89,7 @@ class Explanation:
     segments: tuple[SegmentRetention, ...]
     settings: tuple[DecidingSetting, ...]
     cleaning: CleaningOutlook | None = None
+    verdict: str | None = None
 
     def to_json(self) -> str:
         """Return the fields as a JSON object."""

@@ -50,6 +50,7 @@ from cordwood.workbench.salvage.offset_witnesses import NO_WITNESSES
 from cordwood.workbench.salvage.producer_events import ProducerEvents
 from cordwood.workbench.salvage.salvage_report import (
     DamagedOffsets,
+    SalvagedOffsets,
     SalvageReport,
     doubtful_offsets,
     find_mended,
@@ -125,49 +126,92 @@ def salvage(
     found = source_files(files, source)
     partition = partition or _partition_of(source)
     target = _target(files, source, out, partition)
-    known = side_file_facts(files, source)
     windows = SourceWindows(files, options.on_bytes)
     try:
-        contents = _read_files(windows, source, found, known, checker=options.checker)
-        cleaned_to = _cleaned_to(contents.ranked, known.cleaned_to)
-        merged = _merged(contents, windows, source, cleaned_to=cleaned_to)
-        known = _with_shown_ends(known, files, source, merged, contents.files)
-        damages = _damages_of(contents, merged)
-        missing = find_lost(
-            merged.runs, damages, known=known, cleaned_to=cleaned_to, windows=windows
-        )
-        notes: list[str] = []
-        ends, events, missing = _transaction_ends(files, source, merged, missing, notes=notes)
+        survey = _survey(windows, source, found, checker=options.checker)
+        ends, runs = survey.ends, survey.merged.runs
         place = LogPlace(
             partition=partition, directory=target, config=options.config, is_clean=True
         )
-        is_unended = doubtful_producers(events, ends.markers)
-        new = NewContents(merged.runs, ends.markers, known.log_start, is_unended)
+        is_unended = doubtful_producers(survey.events, ends.markers)
+        new = NewContents(runs, ends.markers, survey.known.log_start, is_unended)
         with removed_on_error(files, target):
             written = write_log(ports, place=place, contents=new, windows=windows)
     finally:
         windows.close()
     copy_topic_id(files, source, target=target)
+    offsets = _reported(survey)
     return SalvageReport(
         source=source,
         path=target,
         partition=str(partition),
         log_start=written.start,
         log_end=written.end,
-        batches=sum(run.batch_count for run in merged.runs) + len(ends.markers),
-        size=sum(run.size for run in merged.runs),
-        lost=tuple(missing.reported(ends.markers)),
-        doubtful=tuple(doubtful_offsets(merged.runs, ends.doubtful)),
-        mended=tuple(find_mended(merged.runs, ends.markers)),
-        gaps=tuple(missing.gaps(merged.runs)),
+        batches=sum(run.batch_count for run in runs) + len(ends.markers),
+        size=sum(run.size for run in runs),
+        lost=offsets.lost,
+        doubtful=offsets.doubtful,
+        mended=offsets.mended,
+        gaps=offsets.gaps,
         notes=(
-            *known.notes,
-            *_notes(merged, contents.misfits),
-            *notes,
+            *survey.known.notes,
+            *_notes(survey.merged, survey.contents.misfits),
+            *survey.notes,
             *_open_notes(ends),
             *written.notes,
             *_unreadable_notes(windows),
         ),
+    )
+
+
+def find_losses_of(
+    files: Files, source: str, *, options: SalvageOptions = DEFAULT_OPTIONS
+) -> SalvagedOffsets:
+    """Return the offsets that a salvage of a partition's directory reports; nothing is written."""
+    found = source_files(files, source)
+    windows = SourceWindows(files, options.on_bytes)
+    try:
+        return _reported(_survey(windows, source, found, checker=options.checker))
+    finally:
+        windows.close()
+
+
+class _Survey(NamedTuple):
+    """Everything that is known about a source before the new log is written."""
+
+    known: SideFileFacts
+    contents: _Contents
+    merged: MergedLog
+    ends: TransactionEnds
+    events: ProducerEvents
+    missing: SalvageLosses
+    notes: list[str]
+
+
+def _survey(
+    windows: SourceWindows, source: str, found: list[SourceFile], *, checker: BatchChecker
+) -> _Survey:
+    """Read a source; LogDirectoryError if it has no batch."""
+    files = windows.files
+    known = side_file_facts(files, source)
+    contents = _read_files(windows, source, found, known, checker=checker)
+    cleaned_to = _cleaned_to(contents.ranked, known.cleaned_to)
+    merged = _merged(contents, windows, source, cleaned_to=cleaned_to)
+    known = _with_shown_ends(known, files, source, merged, contents.files)
+    damages = _damages_of(contents, merged)
+    missing = find_lost(merged.runs, damages, known=known, cleaned_to=cleaned_to, windows=windows)
+    notes: list[str] = []
+    ends, events, missing = _transaction_ends(files, source, merged, missing, notes=notes)
+    return _Survey(known, contents, merged, ends, events, missing, notes)
+
+
+def _reported(survey: _Survey) -> SalvagedOffsets:
+    runs, ends = survey.merged.runs, survey.ends
+    return SalvagedOffsets(
+        lost=tuple(survey.missing.reported(ends.markers)),
+        doubtful=tuple(doubtful_offsets(runs, ends.doubtful)),
+        mended=tuple(find_mended(runs, ends.markers)),
+        gaps=tuple(survey.missing.gaps(runs)),
     )
 
 

@@ -16,6 +16,7 @@ from cordwood.workbench.salvage.batch_run import SalvagedRun
 from cordwood.workbench.salvage.batch_scan import DamagedRange
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.transaction_ends import DoubtfulRecords, RebuiltMarker
+from cordwood.workbench.verify.findings import Verdict
 
 MISSING: Final = "in no file"
 WITHOUT_LOG: Final = "in no file; an index of their segment is left"
@@ -24,6 +25,7 @@ NEXT_TO_FOREIGN: Final = "in no file, next to batches of a file that is not a se
 LACKING: Final = "in no record of a batch that is from a file that is not a segment's"
 DISPLACED: Final = "in no record of a batch whose base offset is doubtful"
 UNREADABLE: Final = "unreadable records"
+REPAIRED: Final = "repaired: "
 DAMAGED_BATCH: Final = "read one by one from a damaged batch"
 OUT_OF_BOUNDS: Final = "at offsets that are not those of its file"
 UNJOINED: Final = "next to damage, and its base offset does not join its neighbours"
@@ -52,12 +54,21 @@ class ReportedOffsets(NamedTuple):
         return self.why == MISSING and self.last is not None and self.last < cleaned_to
 
 
+class SalvagedOffsets(NamedTuple):
+    """The offsets of a log that differ from the original one; see `SalvageReport`."""
+
+    lost: tuple[ReportedOffsets, ...] = ()
+    doubtful: tuple[ReportedOffsets, ...] = ()
+    mended: tuple[ReportedOffsets, ...] = ()
+    gaps: tuple[ReportedOffsets, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SalvageReport:
     """The new log, and every difference from the original one.
 
     `gaps` are offsets in no batch, without damage nearby, that a cleaner has removed. Offsets in no
-    batch that no cleaner explains are `lost`.
+    batch that no cleaner explains are `lost`. `verdict` is that on the source, if it was verified.
     """
 
     source: str
@@ -72,6 +83,7 @@ class SalvageReport:
     mended: tuple[ReportedOffsets, ...] = ()
     gaps: tuple[ReportedOffsets, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    verdict: Verdict | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -226,7 +238,7 @@ def find_mended(
     found = []
     for batch in (run.only for run in runs if run.only is not None):
         if batch.repairs:
-            why = f"repaired: {'; '.join(batch.repairs)}"
+            why = f"{REPAIRED}{'; '.join(batch.repairs)}"
             found.append(
                 ReportedOffsets(
                     batch.offset, batch.last_offset, why, batch.file, batch.header.position

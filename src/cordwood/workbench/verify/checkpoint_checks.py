@@ -106,6 +106,7 @@ def check_ends(
             path,
             "records below the high watermark are missing at the end",
             remedy=LOST,
+            is_unverified=ends.unsynced_from is None,
             first_offset=log_end,
             end_offset=ends.high_watermark,
         )

@@ -6,17 +6,24 @@ note     nothing is wrong, but worth knowing: a torn tail, leftovers, gaps from 
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from shlex import quote
 from typing import Final
 
 from cordwood.core.errors import BadRecordsError, DamagedFileError
 
-RESTORE: Final = "restore the file from a replica, or read the batches before and after it"
-LOST: Final = "records are lost; restore them from a replica"
-REBUILD: Final = "remove the file: it is rebuilt from the log when the log is next opened"
+#: Stands in a remedy for the path of the partition.
+_DIRECTORY: Final = "{directory}"
+SALVAGE: Final = f"cordwood log salvage {_DIRECTORY} --out NEWDIR"
+REINDEX: Final = f"cordwood log reindex {_DIRECTORY}"
+RESTORE: Final = f"restore the file from a replica, or run: {SALVAGE}"
+LOST: Final = f"restore the records from a replica, or keep the others with: {SALVAGE}"
+GONE: Final = "restore the records from a replica; the others are readable"
+REBUILD: Final = f"stop the broker and run: {REINDEX}"
 
-
+#: The ends of the names of files that `reindex` rebuilds although they are damaged.
+_REBUILT: Final = (".snapshot", ".txnindex", "leader-epoch-checkpoint")
 _SHOWN: Final = 3
 
 
@@ -27,12 +34,21 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
+class Verdict(StrEnum):
+    """Whether a partition has lost records: the same for every command, see `verdicts`."""
+
+    WHOLE = "whole"
+    REPAIRABLE = "repairable"
+    LOST = "records lost"
+    UNVERIFIED = "unverified"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyFinding:
     """One finding. `position` is a byte position, or a line number in a text file.
 
     Affected are the offsets from `first_offset` up to but not including `end_offset`; None means
-    unknown.
+    unknown. With `is_unverified` the files do not show whether records are lost.
     """
 
     severity: Severity
@@ -44,6 +60,13 @@ class VerifyFinding:
     end_offset: int | None = None
     expected: int | str | None = None
     found: int | str | None = None
+    is_unverified: bool = False
+
+    def in_directory(self, path: str) -> "VerifyFinding":
+        """Return the finding with the path of its partition in the commands of its remedy."""
+        if _DIRECTORY not in self.remedy:
+            return self
+        return replace(self, remedy=self.remedy.replace(_DIRECTORY, quote(path)))
 
     def __str__(self) -> str:
         """Return the finding as one line."""
@@ -68,7 +91,12 @@ def offsets_text(first: int, end: int | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedPartition:
-    """The result for one partition, or for one segment of it."""
+    """The result for one partition, or for one segment of it.
+
+    `verdict` is None for a segment, and if the partition changed during the check. `lost` and
+    `doubtful` are the ranges of offsets that it is based on, both ends included; the end of a range
+    is None if it is unknown.
+    """
 
     path: str
     partition: str | None
@@ -79,11 +107,42 @@ class VerifiedPartition:
     records: int
     size: int
     tail_bytes: int = 0
+    is_segment: bool = False
     findings: tuple[VerifyFinding, ...] = ()
+    verdict: Verdict | None = None
+    lost: tuple[tuple[int, int | None], ...] = ()
+    doubtful: tuple[tuple[int, int | None], ...] = ()
 
     @property
     def is_damaged(self) -> bool:
         return any(each.severity is Severity.DAMAGE for each in self.findings)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether someone has to act: there is damage, or a loss cannot be excluded."""
+        return self.is_damaged or self.verdict is Verdict.UNVERIFIED
+
+    @property
+    def verdict_line(self) -> str | None:
+        """The verdict with the command that follows from it; None for a whole partition."""
+        if self.verdict in (None, Verdict.WHOLE):
+            return None
+        lost = [
+            offsets_text(first, None if last is None else last + 1) for first, last in self.lost
+        ]
+        shown = f": {first_names(lost)}" if lost else ""
+        return f"verdict: {self.path}: {self.verdict}{shown}; {self._advice()}"
+
+    def _advice(self) -> str:
+        remedies = [each.remedy for each in self.findings if each.severity is Severity.DAMAGE]
+        salvage, rebuild = (
+            advice.replace(_DIRECTORY, quote(self.path)) for advice in (SALVAGE, REBUILD)
+        )
+        if any(salvage in each for each in remedies):
+            return f"run: {salvage}"
+        if remedies and all(rebuild in each for each in remedies):
+            return rebuild
+        return "restore them from a replica" if self.lost else "see the findings above"
 
     def __str__(self) -> str:
         """Return the partition as one line."""
@@ -93,7 +152,7 @@ class VerifiedPartition:
             f"offsets {self.log_start} to {self.log_end - 1}, "
             f"{_count(self.segments, 'segment')}, {_count(self.batches, 'batch', 'es')}, "
             f"{_count(self.records, 'record')}, {_count(self.size, 'byte')}"
-            + (f"; {_count(damages, 'damage')}" if damages else "")
+            + (f"; {_count(damages, 'problem')}" if damages else "")
         )
 
     def to_json(self) -> str:
@@ -123,9 +182,16 @@ class Verification:
     def is_damaged(self) -> bool:
         return bool(self.damages)
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether someone has to act."""
+        return self.is_damaged or any(each.is_wrong for each in self.partitions)
+
     def __str__(self) -> str:
-        """Return one line for each partition and each finding."""
-        return "\n".join(map(str, (*self.partitions, *self.all_findings))) or "no partitions"
+        """Return one line for each partition, each finding, and each verdict that is not whole."""
+        verdicts = [line for each in self.partitions if (line := each.verdict_line) is not None]
+        lines = (*map(str, (*self.partitions, *self.all_findings)), *verdicts)
+        return "\n".join(lines) or "no partitions"
 
     def to_json(self) -> str:
         """Return the fields as a JSON object."""
@@ -140,18 +206,31 @@ def damage(
 
 
 def note(
-    path: str, cause: str, *, remedy: str = "nothing to do", **known: int | None
+    path: str,
+    cause: str,
+    *,
+    remedy: str = "nothing to do",
+    is_unverified: bool = False,
+    **known: int | None,
 ) -> VerifyFinding:
     """Return a finding that is a note."""
-    return VerifyFinding(severity=Severity.NOTE, path=path, cause=cause, remedy=remedy, **known)
+    return VerifyFinding(
+        severity=Severity.NOTE,
+        path=path,
+        cause=cause,
+        remedy=remedy,
+        is_unverified=is_unverified,
+        **known,
+    )
 
 
 def file_finding(error: DamagedFileError) -> VerifyFinding:
     """Return the error of a side file's reader as a finding."""
+    is_rebuilt = error.path.endswith(_REBUILT)
     return damage(
         error.path,
         error.what,
-        remedy=error.remedy,
+        remedy=f"{error.remedy}; or {REBUILD}" if is_rebuilt else error.remedy,
         position=error.position,
         expected=error.expected,
         found=error.found,

@@ -38,10 +38,7 @@ Column: TypeAlias = list[int]
 _FIELD: Final = {name: at for at, name in enumerate(CheckedBatch._fields)}
 _OFFSET: Final = Struct(">ii")
 _TIME: Final = Struct(">qi")
-_NO_LATEST: Final = (
-    "stop the broker and run cordwood log reindex: lookups by time miss records, and retention by "
-    "time goes by it"
-)
+_NO_LATEST: Final = f"lookups by time miss records, and retention uses this time; {REBUILD}"
 #: The number of entries that are unpacked at a time.
 _ENTRIES: Final = 512
 

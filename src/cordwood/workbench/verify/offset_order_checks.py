@@ -25,14 +25,11 @@ from cordwood.core.types import NO_LEADER_EPOCH
 from cordwood.records.batch_checks import CheckedBatch, CheckedBatches
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.workbench.topic_settings_lookup import CleanupPolicy
-from cordwood.workbench.verify.findings import LOST, VerifyFinding, damage, note
+from cordwood.workbench.verify.findings import GONE, REINDEX, RESTORE, VerifyFinding, damage, note
 
-_OFFSET_REMEDY: Final = "restore the file from a replica: readers stop here"
-_EPOCH_REMEDY: Final = "remove the file: the log then has no epochs from before its next leader"
-_REBUILD_EPOCHS: Final = (
-    "remove the file: the next load rebuilds epochs from the log above its recovery point; or, if "
-    "the batch is wrong, restore that from a replica"
-)
+_OFFSET_REMEDY: Final = f"readers stop here; {RESTORE}"
+_EPOCH_REMEDY: Final = f"stop the broker, remove the file and run: {REINDEX}"
+_REBUILD_EPOCHS: Final = f"{_EPOCH_REMEDY}; or, if the batch is wrong, {RESTORE}"
 _COMPACTED: Final = "--config cleanup.policy=compact"
 #: The index of each field of a batch in `CheckedBatches.columns`.
 _FIELD: Final = {name: at for at, name in enumerate(CheckedBatch._fields)}
@@ -262,7 +259,7 @@ class OffsetOrderCheck:
             damage(
                 path,
                 "a negative leader epoch",
-                remedy="restore the file from a replica: no checksum covers the epoch",
+                remedy=f"no checksum covers the epoch; {RESTORE}",
                 position=start + batch.position,
                 first_offset=batch.base_offset,
                 end_offset=batch.last_offset + 1,
@@ -290,7 +287,7 @@ class OffsetOrderCheck:
             damage(
                 path,
                 cause,
-                remedy="restore the file from a replica: followers may diverge here",
+                remedy=f"followers may diverge here; {RESTORE}",
                 position=position,
                 first_offset=batch.base_offset,
                 end_offset=batch.last_offset + 1,
@@ -358,11 +355,12 @@ def _by_policy(gap: MissingOffsets, cleanup: CleanupPolicy) -> VerifyFinding:
     if cleanup.is_compacted is not None:
         source = f"cleanup.policy: {cleanup.source}"
         cause = f"missing offsets in a topic that is not compacted ({source})"
-        return _lost(gap, cause, f"{LOST}; if it was compacted before, give {_COMPACTED}")
+        return _lost(gap, cause, f"{GONE}; if it was compacted before, give {_COMPACTED}")
     return note(
         gap.path,
         "missing offsets: removed by a cleaner, or lost; the topic's cleanup policy is unknown",
         remedy=f"give {_COMPACTED}, or =delete",
+        is_unverified=True,
         position=gap.position,
         first_offset=gap.first_offset,
         end_offset=gap.end_offset,
@@ -396,10 +394,15 @@ def _above_checkpoint(
         f"are missing above the cleaner's checkpoint {cleaned_to}: removed by a pass that ended "
         f"before it wrote the checkpoint, or lost{proof}",
     )
-    yield replace(found, position=gaps[0].position, remedy="compare the log with a replica")
+    yield replace(
+        found,
+        position=gaps[0].position,
+        remedy="compare the log with a replica",
+        is_unverified=True,
+    )
 
 
-def _lost(gap: MissingOffsets, cause: str, remedy: str = LOST) -> VerifyFinding:
+def _lost(gap: MissingOffsets, cause: str, remedy: str = GONE) -> VerifyFinding:
     return damage(
         gap.path,
         cause,

@@ -107,11 +107,8 @@ def _check(
     names, checkpoints = reader.list_names(), reader.checkpoints()
     listed = reader.list_segments()
     bases = [each.base_offset for each in listed]
-    places = [
-        SegmentInLog(each, next_base)
-        for each, next_base in zip(listed, [*bases, None][1:], strict=True)
-        if only is None or each.base_offset == only
-    ]
+    followed = zip(listed, [*bases, None][1:], strict=True)
+    places = [SegmentInLog(*each) for each in followed if only in (None, each[0].base_offset)]
     findings = [] if only is not None else _name_findings(source, names, listed, options)
     epochs = _epochs(source, findings)
     _read(source, PARTITION_METADATA, parse=parse_partition_metadata, findings=findings)
@@ -138,8 +135,8 @@ def _check(
     )
     findings += _unreadable(unreadable)
     if only is None:
-        findings += check_ends(source.path, ends, log_end=log_end, cleaned_to=cleaned_to)
         witnesses = LogEndWitnesses(epochs, snapshots, ends.unsynced_from)
+        findings += check_ends(source.path, ends, log_end=log_end, cleaned_to=cleaned_to)
         findings += check_log_end(source.path, witnesses, log_end=log_end)
     log_start = max(first, checkpoints.log_start)
     return VerifiedPartition(
@@ -152,7 +149,8 @@ def _check(
         records=verifier.records,
         size=verifier.size,
         tail_bytes=verifier.tail_bytes,
-        findings=tuple(findings),
+        is_segment=only is not None,
+        findings=tuple(each.in_directory(source.path) for each in findings),
     )
 
 

@@ -26,7 +26,13 @@ from cordwood.storage.files.file_names import SNAPSHOT
 from cordwood.storage.producers.producer_snapshot import decode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducedBatch, ProducerStateEntry
 from cordwood.storage.reader.segment_listing import ListedSegment
-from cordwood.workbench.verify.findings import VerifyFinding, damage, file_finding
+from cordwood.workbench.verify.findings import (
+    LOST,
+    REBUILD,
+    VerifyFinding,
+    damage,
+    file_finding,
+)
 from cordwood.workbench.verify.open_transactions import OpenTransactions
 from cordwood.workbench.verify.transaction_index_checks import (
     AbortMarker,
@@ -34,11 +40,10 @@ from cordwood.workbench.verify.transaction_index_checks import (
     TransactionIndexCheck,
 )
 
-_SNAPSHOT_REMEDY: Final = "remove it: producers are rebuilt from an older snapshot and the log"
-_END_REMEDY: Final = (
-    "restore the log from a replica, or run cordwood log salvage: the end of the transaction is "
-    "missing in the log"
+_SNAPSHOT_REMEDY: Final = (
+    f"remove the file: producers are rebuilt from an older snapshot and the log; or {REBUILD}"
 )
+_END_REMEDY: Final = f"the end of the transaction is missing in the log; {LOST}"
 _FIELD: Final = {name: at for at, name in enumerate(CheckedBatch._fields)}
 
 

@@ -21,7 +21,7 @@ from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
 from cordwood.workbench.segment_walk import BrokenRange, SegmentLogFile, header_at, walk_segment
 from cordwood.workbench.verify.checkpoint_checks import CheckpointedEnds
-from cordwood.workbench.verify.findings import VerifyFinding, batch_finding, damage, note
+from cordwood.workbench.verify.findings import SALVAGE, VerifyFinding, batch_finding, damage, note
 from cordwood.workbench.verify.index_checks import (
     OFFSETS,
     TIMES,
@@ -36,6 +36,8 @@ from cordwood.workbench.verify.timestamp_checks import TimestampCheck
 from cordwood.workbench.verify.transaction_index_checks import load_transaction_index
 
 _BLOCK: Final = 4096
+#: The bytes that are read of a tail at a time.
+_TAIL_BYTES: Final = 1 << 20
 _RECORD_COUNT: Final = CheckedBatch._fields.index("record_count")
 
 
@@ -202,10 +204,23 @@ class SegmentVerifier:
                 file.path,
                 f"a tail of {self.tail_bytes:,} bytes is not a whole batch: being written, "
                 "preallocated, or torn by a crash",
-                remedy="nothing to do: it is truncated when the log is next opened",
+                remedy="nothing to do: a broker that opens the log truncates it; to keep its "
+                f"records, first run: {SALVAGE}",
                 position=part.position,
+                # A broker that writes has a recovery point, and may write over a longer file.
+                is_unverified=self._ends.unsynced_from is None and _has_data(file, part.position),
             )
         )
+
+
+def _has_data(file: SegmentLogFile, position: int) -> bool:
+    """Return whether a file has other bytes than zeros from a position on."""
+    while position < file.size:
+        data = file.read(_TAIL_BYTES, position)
+        if data.strip(b"\0"):
+            return True
+        position += len(data)
+    return False
 
 
 def check_pending(

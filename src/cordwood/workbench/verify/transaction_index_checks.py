@@ -28,13 +28,10 @@ from cordwood.storage.segment.transaction_index import (
     AbortedTxn,
     TransactionIndex,
 )
-from cordwood.workbench.verify.findings import VerifyFinding, damage, file_finding, note
+from cordwood.workbench.verify.findings import REBUILD, VerifyFinding, damage, file_finding, note
 from cordwood.workbench.verify.open_transactions import SeenTransaction
 
-_REMEDY: Final = (
-    "stop the broker and run cordwood log reindex: readers may see aborted records, or miss "
-    "committed ones"
-)
+_REMEDY: Final = f"readers may see aborted records, or miss committed ones; {REBUILD}"
 _CAUSE: Final = "an aborted transaction differs from the log"
 
 

@@ -25,7 +25,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 from cordwood.storage.checkpoints.meta_properties import read_meta_properties
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.metadata.metadata_lookup import read_own_metadata
-from cordwood.storage.reader.path_resolution import partition_of
+from cordwood.storage.reader.path_resolution import foreign_directories, partition_of
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
 from cordwood.workbench.partition_paths import PartitionTarget, find_targets, is_log_directory
 from cordwood.workbench.topic_settings_lookup import CleanupPolicy, SettingsFinder
@@ -35,6 +35,8 @@ from cordwood.workbench.verify.findings import (
     VerifiedPartition,
     VerifyFinding,
     file_finding,
+    first_names,
+    note,
 )
 from cordwood.workbench.verify.partition_verification import PartitionContext, verify_partition
 from cordwood.workbench.verify.segment_verification import VerifyOptions
@@ -112,6 +114,13 @@ def _check_log_directory(files: Files, path: str) -> Iterator[VerifyFinding]:
         except DamagedFileError as error:
             yield file_finding(error)
     yield from check_topic_ids(files, path)
+    foreign = foreign_directories(files, path)
+    if foreign:
+        yield note(
+            path,
+            f"directories that do not belong to a partition: {first_names(foreign)}",
+            remedy="move them away before a broker starts: Kafka rejects the log directory",
+        )
 
 
 def _cleanup(finder: SettingsFinder, path: str, partition: TopicPartition | None) -> CleanupPolicy:

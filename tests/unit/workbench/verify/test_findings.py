@@ -46,7 +46,7 @@ def test_finding_is_json() -> None:
 
 def test_partition_is_a_line() -> None:
     assert str(partition(LOST)) == (
-        "DAMAGED: /d/t-0: offsets 0 to 4, 1 segment, 2 batches, 1 record, 1,000 bytes; 1 damage"
+        "DAMAGED: /d/t-0: offsets 0 to 4, 1 segment, 2 batches, 1 record, 1,000 bytes; 1 problem"
     )
     assert str(partition()).startswith("good: ")
     assert json.loads(partition(LOST).to_json())["findings"][0]["cause"] == "lost"

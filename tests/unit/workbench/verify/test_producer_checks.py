@@ -92,7 +92,7 @@ def test_snapshot_without_a_producer_that_is_in_a_transaction_is_damage() -> Non
 
     found = verified(files).findings
     assert {each.cause for each in found} == {OPEN.format(each) for each in (1, 2, 3)}
-    assert all("run cordwood log salvage" in each.remedy for each in found)
+    assert all("cordwood log salvage /d/t-0 --out NEWDIR" in each.remedy for each in found)
 
 
 def test_snapshot_of_the_start_is_only_read() -> None:
