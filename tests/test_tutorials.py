@@ -81,7 +81,7 @@ def comparable(text: str) -> str:
     return TOPIC_ID.sub("ID", text)
 
 
-@pytest.mark.parametrize("name", ("first-topic",))
+@pytest.mark.parametrize("name", ("first-topic", "first-broken-log"))
 def test_tutorial_shows_what_its_commands_print(
     name: str,
     tmp_path: Path,
