@@ -136,8 +136,8 @@ def _read_environment(
 def ensure_valid(source: SettingSource) -> None:
     """Raise SettingError for an unknown key, an invalid value, or a promise of access control."""
     try:
-        ensure_known(source.texts)
         refuse_promised_protection(source.texts)
+        ensure_known(source.texts)
         for key, text in source.texts.items():
             setting = find_setting(key)
             if setting is not None:

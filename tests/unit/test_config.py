@@ -125,3 +125,19 @@ def test_byte_order_mark_is_named() -> None:
 
     with pytest.raises(DamagedFileError, match=r"byte order mark .*; save it without the mark"):
         read_settings(file, environment={}, overrides=[])
+
+
+@pytest.mark.parametrize(
+    "setting",
+    (
+        "sasl.jaas.config=x",
+        "sasl.enabled.mechanisms=PLAIN",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config=x",
+        "listener.name.a.sasl.enabled.mechanisms=PLAIN",
+        "delegation.token.secret.key=x",
+        "create.topic.policy.class.name=a.B",
+    ),
+)
+def test_setting_that_promises_a_check_that_is_not_made_is_rejected(setting: str) -> None:
+    with pytest.raises(SettingError, match=r"asks for protection, but .* client certificates"):
+        read_settings(None, environment={}, overrides=[setting])

@@ -54,11 +54,11 @@ def _parser() -> ArgumentParser:
         "properties", metavar="server.properties", nargs="?", help="Read settings from this file."
     )
     parser.add_argument(
-        "--data", metavar="DIR", help="Set log.dirs, the log directory. [default: cordwood-data]"
+        "--data", metavar="DIR", help="Set log.dirs, the log directory. [default: ./cordwood-data]"
     )
     parser.add_argument(
         "--listen",
-        metavar="HOST:PORT",
+        metavar="[HOST:]PORT",
         help="Set listeners, the address. [default: 127.0.0.1:9092, for this machine alone]",
     )
     parser.add_argument(
@@ -78,8 +78,8 @@ def _parser() -> ArgumentParser:
         "--without-altered-configs",
         action="store_true",
         help=(
-            "Keep the altered settings of brokers, but do not use them, so that one can be deleted "
-            "that prevents the start or the connections of clients."
+            "Do not use the altered settings of brokers, but keep them. Use it if one of them "
+            "prevents the start, and delete that setting."
         ),
     )
     return parser

@@ -15,10 +15,12 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from cordwood.broker.config.listeners import ListenerSettings, listeners_of, open_to_every_client
 from cordwood.broker.dispatch import load_handlers
 from cordwood.broker.process.descriptor_budget import DescriptorBudget, raise_descriptor_limit
 from cordwood.broker.process.freed_memory import CHECK_MS, FreedMemory, system_memory
@@ -36,8 +38,9 @@ from cordwood.cli.stop_signals import StopSignals
 from cordwood.cli.terminal import print_output
 from cordwood.config import GivenSettings, PropertiesFile, read_settings
 from cordwood.coordination.runtime.background_tasks import BackgroundTasks
+from cordwood.core.address import Address
 from cordwood.core.errors import KafkaStorageError, SettingError, StartInterruptedError
-from cordwood.core.ports import Lane, Worker
+from cordwood.core.ports import Clock, Lane, Worker
 from cordwood.core.settings import SettingSource
 from cordwood.core.version import __version__
 from cordwood.embedded import system_runtime
@@ -49,8 +52,12 @@ from cordwood.storage.manager.log_manager import LogManager
 #: The default log directory, in the working directory of the command.
 DEFAULT_DATA: Final = "cordwood-data"
 
+_LOCAL: Final = "127.0.0.1"
+
 #: The longest delay of other preparations while groups and transactions are loaded.
 _GROUPS_FIRST_S: Final = 1.0
+#: The longest wait before the second ready line.
+_LONGEST_LOAD_S: Final = 3_600.0
 
 _log = logging.getLogger(__name__)
 
@@ -87,8 +94,24 @@ def overrides(settings: Sequence[str], *, data: str | None, listen: str | None) 
         texts.append(f"log.dirs={absolute_path(data)}")
     if listen is not None:
         _ensure_unset(settings, ("listeners",), option="--listen")
-        texts.append(f"listeners=PLAINTEXT://{listen}")
+        texts.append(f"listeners=PLAINTEXT://{_listen_address(listen)}")
     return texts
+
+
+def _listen_address(text: str) -> Address:
+    """Parse `--listen`: HOST:PORT, or a port of this machine alone."""
+    address = f"{_LOCAL}:{text}" if text.isdecimal() else text.partition("/")[0]
+    try:
+        return Address.parse(address, key="--listen", lowest_port=0)
+    except SettingError as error:
+        raise SettingError(
+            f"--listen {text} is not an address",
+            key="--listen",
+            remedy=(
+                "give HOST:PORT (0.0.0.0:9092 for every address), or a port of this machine, such"
+                " as 9092"
+            ),
+        ) from error
 
 
 def _ensure_unset(settings: Sequence[str], keys: Sequence[str], *, option: str) -> None:
@@ -117,11 +140,18 @@ async def _run(sources: Sequence[SettingSource], signals: StopSignals, log: LogW
             broker = await node.start()
         signals.pass_to(asyncio.get_running_loop(), stopped)
         stop_without_directories(broker.logs, stopped)
-        print_output(_ready_line(node))
+        print_output(f"{_ready_line(node)}\n{_data_line(broker.logs)}")
+        warn_of_open_listeners(listeners_of(broker.configs).listeners)
         _notify_systemd("READY=1")
         _return_freed_memory(broker, runtime.ports.worker)
         preparations = BackgroundTasks()
-        preparations.begin(_prepare(broker, runtime.ports.worker))
+        coordinators = (broker.coordinators.groups, broker.coordinators.transactions)
+        loading = prepare(
+            [each.runtime.tasks for each in coordinators],
+            partial(runtime.ports.worker.submit, load_handlers, lane=Lane.COMPUTE),
+            clock=runtime.network_clock,
+        )
+        preparations.begin(loading)
         await stopped.wait()
         await preparations.stop()
         _notify_systemd("STOPPING=1")
@@ -160,11 +190,23 @@ def _return_freed_memory(broker: BrokerServices, worker: Worker) -> None:
         broker.scheduler.every(CHECK_MS, FreedMemory(worker, memory).check)
 
 
-async def _prepare(broker: BrokerServices, worker: Worker) -> None:
-    """Load the handlers after the groups, for which clients wait already."""
-    for runtime in (broker.coordinators.groups.runtime, broker.coordinators.transactions.runtime):
-        await runtime.tasks.settle(_GROUPS_FIRST_S)
-    worker.submit(load_handlers, lane=Lane.COMPUTE)
+async def prepare(
+    loads: Sequence[BackgroundTasks], load_handlers: Callable[[], object], *, clock: Clock
+) -> None:
+    """Load the handlers after the groups, for which clients wait already.
+
+    A second ready line follows if groups and transactions take long to load.
+    """
+    began_ms = clock.monotonic_ms()
+    for tasks in loads:
+        await tasks.settle(_GROUPS_FIRST_S)
+    load_handlers()
+    if all(tasks.is_idle for tasks in loads):
+        return
+    for tasks in loads:
+        await tasks.settle(_LONGEST_LOAD_S)
+    took_s = (clock.monotonic_ms() - began_ms) / 1000
+    print_output(f"groups and transactions are ready, {took_s:.0f} s after the start")
 
 
 def _log_stacks(_number: int, _frame: FrameType | None) -> None:
@@ -194,6 +236,24 @@ def stop_without_directories(logs: LogManager, stopped: asyncio.Event) -> None:
 def _ready_line(node: Node) -> str:
     where = ", ".join(f"{name} {address}" for name, address in node.addresses.items())
     return f"cordwood {__version__} is ready: {where}"
+
+
+def _data_line(logs: LogManager) -> str:
+    paths = ", ".join(os.path.abspath(each.path) for each in logs.directories)  # noqa: PTH100  # a link keeps its name
+    return f"the data are in {paths}"
+
+
+def warn_of_open_listeners(listeners: Sequence[ListenerSettings]) -> None:
+    """Log a warning for each listener that only the network protects."""
+    for each in open_to_every_client(listeners):
+        _log.warning(
+            "listener without protection",
+            extra=fields(
+                listener=each.name,
+                what="everyone who reaches this machine may read and change all topics",
+                remedy="use --listen 127.0.0.1:9092, a firewall, or TLS with client certificates",
+            ),
+        )
 
 
 def _notify_systemd(state: str) -> None:

@@ -94,3 +94,23 @@ def test_serve_prints_its_usage(
 def test_option_that_contradicts_a_setting_is_rejected(settings: list[str], text: str) -> None:
     with pytest.raises(SettingError, match=text):
         serve_run.overrides(settings, data="/d", listen="h:1")
+
+
+@pytest.mark.parametrize(
+    ("listen", "listeners"),
+    (
+        ("19094", "PLAINTEXT://127.0.0.1:19094"),
+        ("h:1", "PLAINTEXT://h:1"),
+        ("[::1]:0", "PLAINTEXT://[::1]:0"),
+    ),
+)
+def test_listen_is_an_address_or_a_port_of_this_machine(listen: str, listeners: str) -> None:
+    assert serve_run.overrides([], data=None, listen=listen) == [f"listeners={listeners}"]
+
+
+@pytest.mark.parametrize("listen", ("nowhere", ":9092", "99999", "PLAINTEXT://h:1", ""))
+def test_wrong_address_is_rejected_in_the_form_of_the_option(listen: str) -> None:
+    with pytest.raises(
+        SettingError, match=rf"^--listen {listen} is not an address; give HOST:PORT"
+    ):
+        serve_run.overrides([], data=None, listen=listen)

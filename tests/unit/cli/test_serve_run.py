@@ -16,8 +16,12 @@ from typing import Final
 import pytest
 
 import cordwood
-from cordwood.cli.serve_run import stop_without_directories
+from cordwood.broker.config.listeners import ListenerSettings, SecurityProtocol
+from cordwood.cli import serve_run
+from cordwood.cli.serve_run import stop_without_directories, warn_of_open_listeners
+from cordwood.coordination.runtime.background_tasks import BackgroundTasks
 from cordwood.protocol.apis import API_VERSIONS
+from cordwood.testing.virtual_clock import VirtualClock
 from tests.serving import CORDWOOD, Serving, ended_with
 from tests.unit.storage.manager_samples import LogManagerHarness
 
@@ -98,6 +102,9 @@ def test_serve_prints_its_address_and_stops_on_a_signal(
         broker.start()
         found = re.fullmatch(r"cordwood \S+ is ready: PLAINTEXT 127.0.0.1:(\d+)\n", broker.line)
         assert found is not None, broker.line
+        assert broker.process.stdout is not None, "it is a pipe"
+        data = broker.process.stdout.readline()
+        assert data == f"the data are in {tmp_path / 'cordwood-data'}\n"
         socket.create_connection(("127.0.0.1", int(found[1]))).close()
         broker.process.send_signal(how)
 
@@ -260,7 +267,7 @@ def test_serve_rejects_a_directory_in_use(tmp_path: Path) -> None:
     (
         (("--set", "log.retention.mss=1"), "did you mean log.retention.ms?"),
         (("--set", "log.retention.ms=soon"), "log.retention.ms"),
-        (("--listen", "nowhere"), "give NAME://host:port"),
+        (("--listen", "nowhere"), "--listen nowhere is not an address"),
         (("missing.properties",), "missing.properties"),
     ),
 )
@@ -278,7 +285,7 @@ def test_serve_creates_no_directory_for_a_bad_address(tmp_path: Path) -> None:
     code, message = rejected(tmp_path, "--listen", "127.0.0.1:99999")
 
     assert (code, [*tmp_path.iterdir()]) == (2, [])
-    assert "with a port from 0 to 65535" in message
+    assert "--listen 127.0.0.1:99999 is not an address" in message
 
 
 def test_serve_rejects_a_used_address(tmp_path: Path) -> None:
@@ -319,3 +326,48 @@ def test_serve_continues_without_systemds_socket(tmp_path: Path) -> None:
 
         assert broker.stop() == 0
     assert broker.told("systemd not notified") == 2
+
+
+def test_listener_that_only_the_network_protects_is_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def listener(name: str, host: str, protocol: SecurityProtocol) -> ListenerSettings:
+        return ListenerSettings(name=name, host=host, port=1, protocol=protocol)
+
+    plain, tls = SecurityProtocol.PLAINTEXT, SecurityProtocol.SSL
+    given = [
+        listener("LOCAL", "127.0.0.1", plain),
+        listener("OPEN", "0.0.0.0", plain),
+        listener("EMPTY", "", plain),
+        listener("TLS", "::", tls),
+    ]
+
+    warn_of_open_listeners(given)
+
+    assert caplog.messages == ["listener without protection"] * 2
+
+
+def test_second_ready_line_follows_only_if_groups_load_long(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serve_run, "_GROUPS_FIRST_S", 0.0)
+    loaded: list[str] = []
+
+    async def scene(*, is_slow: bool) -> None:
+        groups, end = BackgroundTasks(), asyncio.Event()
+        if is_slow:
+            groups.begin(_wait(end))
+        asyncio.get_running_loop().call_later(0, end.set)
+        await serve_run.prepare(
+            [groups, BackgroundTasks()], lambda: loaded.append("handlers"), clock=VirtualClock()
+        )
+
+    asyncio.run(scene(is_slow=False))
+    assert capfd.readouterr().out == ""
+    asyncio.run(scene(is_slow=True))
+    assert capfd.readouterr().out == "groups and transactions are ready, 0 s after the start\n"
+    assert loaded == ["handlers"] * 2
+
+
+async def _wait(end: asyncio.Event) -> None:
+    await end.wait()

@@ -113,6 +113,15 @@ def listeners_of(configs: BrokerConfigs) -> Listeners:
     return Listeners(listeners, _inter_broker(configs, listeners))
 
 
+def open_to_every_client(listeners: Sequence[ListenerSettings]) -> list[ListenerSettings]:
+    """Return the listeners without TLS on every address: the network alone protects them."""
+    return [
+        each
+        for each in listeners
+        if each.host in _WILDCARDS and each.protocol is SecurityProtocol.PLAINTEXT
+    ]
+
+
 def parse_endpoint(text: str, *, key: str) -> ListenerEndpoint:
     """Return the endpoint in one element of `key`."""
     found = _ENDPOINT.fullmatch(text)

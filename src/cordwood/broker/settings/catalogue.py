@@ -67,6 +67,20 @@ UNPROTECTED_VALUES: Final = MappingProxyType(
     }
 )
 
+#: Settings of checks that are not made, so that a value promises protection: the reason for each.
+_NO_SASL: Final = "SASL is not implemented: no client is authenticated by it"
+_NO_POLICIES: Final = "Java classes cannot be loaded: every request would be allowed"
+UNCHECKED: Final = MappingProxyType(
+    {
+        "sasl.jaas.config": _NO_SASL,
+        "sasl.enabled.mechanisms": _NO_SASL,
+        "sasl.server.callback.handler.class": _NO_SASL,
+        "delegation.token.secret.key": "delegation tokens are not implemented",
+        "create.topic.policy.class.name": _NO_POLICIES,
+        "alter.config.policy.class.name": _NO_POLICIES,
+    }
+)
+
 # Kafka allows dynamic changes of these only under a listener's prefix.
 LISTENER_ONLY: Final = frozenset(
     each.name
@@ -126,6 +140,23 @@ def refuse_promised_protection(texts: Mapping[str, str]) -> None:
                 remedy="remove the setting, and restrict access by the addresses in listeners or"
                 " by client certificates (ssl.client.auth=required)",
             )
+    for key, text in texts.items():
+        reason = UNCHECKED.get(key) or _unchecked_of_listener(key)
+        if reason is not None and text.strip():
+            raise SettingError(
+                f"setting {key} asks for protection, but {reason}",
+                key=key,
+                remedy="remove the setting, and restrict access by the addresses in listeners or"
+                " by client certificates (ssl.client.auth=required)",
+            )
+
+
+def _unchecked_of_listener(key: str) -> str | None:
+    """Return why a setting of one listener, and perhaps of one mechanism, protects nothing."""
+    if not key.startswith("listener.name."):
+        return None
+    found = (reason for name, reason in UNCHECKED.items() if key.endswith(f".{name}"))
+    return next(found, None)
 
 
 def _is_of_listeners(setting: Setting) -> bool:

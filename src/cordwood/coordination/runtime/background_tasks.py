@@ -23,6 +23,11 @@ class BackgroundTasks:
         task.add_done_callback(self._end)
         return task
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all tasks have ended."""
+        return not self._tasks
+
     async def settle(self, within_s: float) -> None:
         """Wait until the tasks of this moment have ended, or until the time is over."""
         if self._tasks:
