@@ -18,8 +18,16 @@ Requests are handled one after the other. Errors are those of single partitions:
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple, Protocol
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from cordwood.broker.hosting.partition_additions import create_logs
 from cordwood.broker.hosting.topic_hosting import TopicHosting
@@ -54,6 +62,8 @@ from cordwood.protocol.messages.stop_replica import (
 from cordwood.storage.manager import log_creation
 from cordwood.storage.manager.bulk_log_creation import BulkLogCreation
 from cordwood.storage.manager.log_renames import LogDeletion
+
+T = TypeVar("T")
 
 #: Replicas that are changed in one loop turn, and those that are looked at.
 _PER_TURN: Final = 20
@@ -115,25 +125,17 @@ class ReplicaRoles:
                 controller_epoch=request.controller_epoch, broker_epoch=request.broker_epoch
             )
             # As in Kafka, the last state of a partition counts.
-            assigned = [*{each.name: each for each in _assigned_roles(request)}.values()]
-            errors = await self._check_all(assigned)
-            accepted = [each for each in assigned if errors[each.name] is None]
+            assigned = {each.name: each async for each in _in_turns(_assigned_roles(request))}
+            codes = {
+                name: _code(self._check(role)) async for name, role in _in_turns(assigned.items())
+            }
+            accepted = [assigned[name] async for name, code in _in_turns(codes.items()) if not code]
             new = {each.name.topic for each in accepted if self._hosted(each.name) is None}
             if new:
                 await self._load_configs(new)
-            errors |= await self._create_missing_logs(accepted)
-            errors |= await self._take_all([each for each in accepted if errors[each.name] is None])
-            return _assignment_response(request, assigned, errors)
-
-    async def _check_all(
-        self, roles: Iterable[AssignedRole]
-    ) -> dict[TopicPartition, KafkaError | None]:
-        errors = dict[TopicPartition, KafkaError | None]()
-        for count, each in enumerate(roles, start=1):
-            errors[each.name] = self._check(each)
-            if count % _CHECKED_PER_TURN == 0:
-                await next_turn()
-        return errors
+            codes |= await self._create_missing_logs(accepted)
+            codes |= await self._take_all([each for each in accepted if not codes[each.name]])
+            return await _assignment_response(request, assigned.values(), codes)
 
     def _check(self, role: AssignedRole) -> KafkaError | None:
         """Return the error of a replica whose role is not taken."""
@@ -173,24 +175,19 @@ class ReplicaRoles:
 
     async def _create_missing_logs(
         self, roles: Iterable[AssignedRole]
-    ) -> Mapping[TopicPartition, KafkaError | None]:
+    ) -> Mapping[TopicPartition, int]:
         manager = self._hosting.manager
         creation = BulkLogCreation(manager)
         missing = [each for each in roles if manager.logs.get(each.name) is None]
         for _ in creation.place((each.name, each.topic_id) for each in missing):
             await next_turn()
         await create_logs(creation)
-        return creation.errors
+        return {name: error.code for name, error in creation.errors.items()}
 
-    async def _take_all(
-        self, roles: Iterable[AssignedRole]
-    ) -> Mapping[TopicPartition, KafkaError | None]:
-        errors = dict[TopicPartition, KafkaError | None]()
-        for count, each in enumerate(roles, start=1):
-            errors[each.name] = self._take(each)
-            if count % _PER_TURN == 0:
-                await next_turn()
-        return errors
+    async def _take_all(self, roles: Iterable[AssignedRole]) -> Mapping[TopicPartition, int]:
+        return {
+            each.name: _code(self._take(each)) async for each in _in_turns(roles, count=_PER_TURN)
+        }
 
     def _take(self, role: AssignedRole) -> KafkaError | None:
         """Take a role whose log exists; return the error if the log cannot be used."""
@@ -225,32 +222,26 @@ class ReplicaRoles:
             self._fence.admit(
                 controller_epoch=request.controller_epoch, broker_epoch=request.broker_epoch
             )
-            stopped = dict(_stopped_replicas(request))
-            errors = await self._drop_all(stopped)
-            names = [name for name, error in errors.items() if error is None]
-            doomed = [name for name in names if stopped[name].delete_partition]
-            errors |= await self._delete_logs(doomed)
+            stopped = {name: state async for name, state in _in_turns(_stopped_replicas(request))}
+            codes = {
+                name: _code(self._drop(name, state))
+                async for name, state in _in_turns(stopped.items(), count=_PER_TURN)
+            }
+            doomed = [
+                name
+                async for name, code in _in_turns(codes.items())
+                if not code and stopped[name].delete_partition
+            ]
+            codes |= await self._delete_logs(doomed)
             return StopReplicaResponse(
                 error_code=0,
                 partition_errors=[
                     StopReplicaPartitionError(
-                        topic_name=name.topic,
-                        partition_index=name.partition,
-                        error_code=_code(error),
+                        topic_name=name.topic, partition_index=name.partition, error_code=code
                     )
-                    for name, error in errors.items()
+                    async for name, code in _in_turns(codes.items())
                 ],
             )
-
-    async def _drop_all(
-        self, stopped: Mapping[TopicPartition, StopReplicaPartitionState]
-    ) -> dict[TopicPartition, KafkaError | None]:
-        errors = dict[TopicPartition, KafkaError | None]()
-        for count, (name, state) in enumerate(stopped.items(), start=1):
-            errors[name] = self._drop(name, state)
-            if count % _PER_TURN == 0:
-                await next_turn()
-        return errors
 
     def _drop(self, name: TopicPartition, state: StopReplicaPartitionState) -> KafkaError | None:
         """Serve a replica no longer; one that is not here is stopped already."""
@@ -270,20 +261,18 @@ class ReplicaRoles:
         self._hosting.partitions.apply(drop)
         return None
 
-    async def _delete_logs(
-        self, names: Iterable[TopicPartition]
-    ) -> Mapping[TopicPartition, KafkaError]:
+    async def _delete_logs(self, names: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Rename the logs, and sync that; their files are removed later."""
-        manager, errors = self._hosting.manager, dict[TopicPartition, KafkaError]()
+        manager, codes = self._hosting.manager, dict[TopicPartition, int]()
         deletion = LogDeletion(manager)
-        for name in names:
+        async for name in _in_turns(names):
             try:
                 if name in manager.futures:
                     deletion.add_future(name)
                 if manager.get(name) is not None:
                     deletion.add(name)
             except KafkaStorageError as error:
-                errors[name] = error.with_traceback(None)
+                codes[name] = error.code
         for job in deletion.jobs:
             await wait_until_done(job)
         for rejected in deletion.rename():
@@ -294,7 +283,7 @@ class ReplicaRoles:
             await wait_until_done(sync)
         for _ in deletion.finish():
             await next_turn()
-        return errors
+        return codes
 
     def _hosted(self, name: TopicPartition) -> Partition | None:
         try:
@@ -320,17 +309,16 @@ def _image(state: LeaderAndIsrPartitionState) -> PartitionImage:
     )
 
 
-def _assignment_response(
+async def _assignment_response(
     request: LeaderAndIsrRequest,
     assigned: Iterable[AssignedRole],
-    errors: Mapping[TopicPartition, KafkaError | None],
+    codes: Mapping[TopicPartition, int],
 ) -> LeaderAndIsrResponse:
     topics = {each.topic_id: list[LeaderAndIsrPartitionError]() for each in request.topic_states}
-    for name, topic_id, _ in assigned:
-        result = LeaderAndIsrPartitionError(
-            partition_index=name.partition, error_code=_code(errors[name])
+    async for name, topic_id, _ in _in_turns(assigned):
+        topics[topic_id].append(
+            LeaderAndIsrPartitionError(partition_index=name.partition, error_code=codes[name])
         )
-        topics[topic_id].append(result)
     return LeaderAndIsrResponse(
         error_code=0,
         topics=[
@@ -347,6 +335,14 @@ def _stopped_replicas(
         for state in topic.partition_states:
             name = TopicPartition(TopicName(topic.topic_name), PartitionId(state.partition_index))
             yield name, state
+
+
+async def _in_turns(items: Iterable[T], *, count: int = _CHECKED_PER_TURN) -> AsyncIterator[T]:
+    """Yield items, and leave the loop to other tasks after some of them."""
+    for number, each in enumerate(items, start=1):
+        yield each
+        if number % count == 0:
+            await next_turn()
 
 
 def _code(error: KafkaError | None) -> int:
