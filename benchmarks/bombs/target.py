@@ -16,6 +16,7 @@ from benchmarks.kafka.peers import Peer
 from benchmarks.stalls.latency_file import is_written_to, latencies
 
 if TYPE_CHECKING:
+    from benchmarks.bombs.bombed_cluster import BombedCluster
     from benchmarks.bombs.coordination import CoordinationSite
 
 #: The longest time of a request, and that of a start.
@@ -37,6 +38,7 @@ class Target:
         self.used = peer.folder / "loop.used"
         self.unanswered = 0
         self.site: CoordinationSite | None = None
+        self.cluster: BombedCluster | None = None
 
     @property
     def is_stuck(self) -> bool:

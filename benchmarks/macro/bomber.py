@@ -12,6 +12,8 @@
     compressed   a batch of 200 KB that becomes 200 MB
     first        the first record of each of many partitions, in one request
     coordinated  requests about groups, offsets and transactions of many partitions, which exist
+    cluster      requests of every API, those between brokers too, to one of three brokers, and
+                 nonsensical ones of a client that is not a broker: the cluster must not change
 
 A bystander, another process, sends ApiVersions every 5 ms. The verdict on a part is the largest
 delay of its response, and the growth of the broker's resident memory, at its peak and a rest after
@@ -40,6 +42,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 import cordwood
+from benchmarks.bombs.bombed_cluster import BombedCluster, cluster_around
 from benchmarks.bombs.compressed_batch import compressed_batch
 from benchmarks.bombs.coordination import CoordinationSite, coordination_bombs
 from benchmarks.bombs.descriptions import creation_of, descriptions_of
@@ -67,6 +70,7 @@ from cordwood.protocol.messages.produce import (
 from tests.interop.kafka_harness.jars import fetch
 from tests.serving import ROOT
 
+CLUSTER: Final = "cluster"
 COORDINATED: Final = "coordinated"
 FIRST: Final = "first"
 PING_GOAL_MS: Final = 50
@@ -133,6 +137,15 @@ def _coordinated(target: Target, options: Options) -> None:
     assert target.site is not None, "the part is prepared"
     with closing(target.site):
         _throw_all(target, coordination_bombs(target.site, options.elements), options)
+
+
+def _cluster(target: Target, options: Options) -> None:
+    assert target.cluster is not None, "the part is prepared"
+    before = target.cluster.state()
+    _throw_all(target, target.cluster.bombs(options.elements), options)
+    after = target.cluster.state()
+    if after != before:
+        raise RuntimeError(f"the bombs have changed the cluster: {before} became {after}")
 
 
 def _throw_all(target: Target, thrown: Iterator[Bomb], options: Options) -> None:
@@ -271,6 +284,7 @@ PARTS: Final[Mapping[str, Part]] = MappingProxyType(
         "compressed": _compressed,
         FIRST: _first,
         COORDINATED: _coordinated,
+        CLUSTER: _cluster,
     }
 )
 
@@ -285,9 +299,17 @@ def measure(options: Options, parts: Sequence[str]) -> Iterator[Figure]:
     """Measure each part on a broker of its own."""
     for part in parts:
         with tempfile.TemporaryDirectory() as folder:
-            mine = _verdict(ours(Path(folder, "ours")), part, options)
-            theirs = None if options.is_alone else _verdict_on_kafka(folder, part, options)
+            mine = _verdict_on_ours(ours(Path(folder, "ours")), part, options)
+            is_alone = options.is_alone or part == CLUSTER
+            theirs = None if is_alone else _verdict_on_kafka(folder, part, options)
             yield from _figures(part, mine, theirs)
+
+
+def _verdict_on_ours(peer: Peer, part: str, options: Options) -> Verdict:
+    if part != CLUSTER:
+        return _verdict(peer, part, options)
+    with cluster_around(peer) as cluster:
+        return _verdict(peer, part, options, cluster=cluster)
 
 
 def _verdict_on_kafka(folder: str, part: str, options: Options) -> Verdict | None:
@@ -299,16 +321,21 @@ def _verdict_on_kafka(folder: str, part: str, options: Options) -> Verdict | Non
         return None
 
 
-def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
+def _verdict(
+    peer: Peer, part: str, options: Options, *, cluster: BombedCluster | None = None
+) -> Verdict:
     if peer.name != KAFKA:
         _probe(peer, options)
     try:
         peer.start()
+        if cluster is not None:
+            cluster.wait_until_joined()
         with cordwood.Admin(peer.bootstrap) as admin:
             admin.create_topic(TOPIC)
             if part == FIRST:
                 admin.create_topic(UNUSED, partitions=_unused(options))
         target = Target(peer, peer.folder / "pings")
+        target.cluster = cluster
         target.warm_up()
         if part == "unread":
             target.throw(frame(creation_of(_described_topics(options)), 5), "CreateTopics")
