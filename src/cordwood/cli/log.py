@@ -17,6 +17,7 @@ from cordwood.cli import (
     log_verify,
 )
 from cordwood.cli.exit_codes import FOUND_WRONG
+from cordwood.cli.log_targets import partitions_at
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import is_terminal, write_output
 
@@ -38,7 +39,17 @@ def _flag(name: str, text: str) -> object:
     return typer.Option(name, help=text)
 
 
-Files = Annotated[str, typer.Option(help="Files to dump, separated by commas.")]
+def _hidden_flag(name: str) -> object:
+    return typer.Option(name, hidden=True)
+
+
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE...", help="Files; a partition or log directory stands for its .log files."
+    ),
+]
+Files = Annotated[str | None, typer.Option(help="The same files, separated by commas.")]
 Data = Annotated[bool, _flag("--print-data-log", "Print keys and values too.")]
 Deep = Annotated[bool, _flag("--deep-iteration", "Print records, not only batches.")]
 Verify = Annotated[bool, _flag("--verify-index-only", "Check indexes without printing entries.")]
@@ -58,9 +69,10 @@ Offsets = Annotated[bool, _flag("--offsets-decoder", "Decode the records of __co
 Transactions = Annotated[
     bool, _flag("--transaction-log-decoder", "Decode the records of __transaction_state.")
 ]
-Metadata = Annotated[bool, _flag("--cluster-metadata-decoder", "Not supported yet.")]
-Remote = Annotated[bool, _flag("--remote-log-metadata-decoder", "Not supported yet.")]
-Shares = Annotated[bool, _flag("--share-group-state-decoder", "Not supported yet.")]
+# Decoders of Kafka that are not supported: they have an error, and are not in the help.
+Metadata = Annotated[bool, _hidden_flag("--cluster-metadata-decoder")]
+Remote = Annotated[bool, _hidden_flag("--remote-log-metadata-decoder")]
+Shares = Annotated[bool, _hidden_flag("--share-group-state-decoder")]
 OffsetRange = Annotated[
     str | None,
     typer.Option(metavar="FROM:TO", help="Print only these offsets, both ends included."),
@@ -81,12 +93,13 @@ def _family() -> None:
 
 
 @app.command(
-    epilog="Example: cordwood log dump --files logs/orders-0/00000000000000000000.log"
+    epilog="Example: cordwood log dump logs/orders-0/00000000000000000000.log"
     " --print-data-log --offsets 100:199"
 )
 def dump(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's and ours
+    paths: Paths = None,
     *,
-    files: Files,
+    files: Files = None,
     print_data_log: Data = False,
     deep_iteration: Deep = False,
     verify_index_only: Verify = False,
@@ -132,7 +145,30 @@ def dump(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's an
         value_text=dump_options.find_decoder(value_decoder_class),
         record_parser=record_parser,
     )
-    _dump(options, split_files(files), output_format, bytes_per_second=bytes_per_second)
+    given = [*(paths or ()), *(split_files(files) if files is not None else ())]
+    if not given:
+        raise typer.BadParameter("no file is given; name a file or the directory of a partition")
+    chosen = [each for path in given for each in _files_at(path)]
+    _dump(options, chosen, output_format, bytes_per_second=bytes_per_second)
+
+
+def _files_at(path: str) -> list[str]:
+    """Return a file, or the log files of a partition or of a log directory."""
+    from cordwood.core.errors import LogDirectoryError  # noqa: PLC0415  # help needs none of it
+    from cordwood.core.system import SystemFiles  # noqa: PLC0415  # as above
+
+    place = Path(path)
+    if not place.is_dir():
+        if not place.exists():
+            raise LogDirectoryError("does not exist", path=path, remedy="check the path")
+        return [path]
+    partitions = map(Path, partitions_at(SystemFiles(), path.rstrip("/")))
+    found = [str(log) for each in partitions for log in sorted(each.glob("*.log"))]
+    if not found:
+        raise LogDirectoryError(
+            "has no .log file", path=path, remedy="give a file or the directory of a partition"
+        )
+    return found
 
 
 def parse_range(text: str | None) -> tuple[int | None, int | None]:

@@ -7,11 +7,11 @@ import typer
 from cordwood.cli.arguments import absolute_path
 from cordwood.cli.terminal import print_output
 
-EXAMPLE: Final = "Example: cordwood log adopt --to-kafka data --config orders:retention.ms=3600000"
+EXAMPLE: Final = "Example: cordwood log adopt data --config orders:retention.ms=3600000"
 
 Directory = Annotated[str, typer.Argument(help="Log directory; stop the broker first.")]
 ToKafka = Annotated[
-    bool, typer.Option("--to-kafka", help="Prepare the directory for Apache Kafka 4. Required.")
+    bool, typer.Option("--to-kafka", hidden=True, help="Default: Apache Kafka 4 is the target.")
 ]
 NodeId = Annotated[
     int | None,
@@ -50,13 +50,12 @@ def adopt(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the metadata with which Apache Kafka starts on a log directory of Cordwood."""
+    """Write the metadata with which Apache Kafka 4 starts on a log directory of Cordwood."""
+    del to_kafka  # the only target
     from cordwood.core.ports import Ports  # noqa: PLC0415  # help needs none of it
     from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # as above
     from cordwood.workbench import adopt as work  # noqa: PLC0415  # as above
 
-    if not to_kafka:
-        raise typer.BadParameter("no target is given; use --to-kafka")
     report = work.adopt(
         Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom()),
         absolute_path(directory),

@@ -39,7 +39,11 @@ from cordwood.storage.files.file_names import SNAPSHOT, ensure_topic_name, segme
 from cordwood.storage.metadata.bootstrap_checkpoint import BootstrapTopic, bootstrap_checkpoint
 from cordwood.storage.metadata.metadata_lookup import METADATA_LOG, DirectoryMetadata, find_metadata
 from cordwood.storage.producers.producer_snapshot import decode_snapshot
-from cordwood.storage.reader.path_resolution import partition_of, partition_paths
+from cordwood.storage.reader.path_resolution import (
+    foreign_directories,
+    partition_of,
+    partition_paths,
+)
 from cordwood.storage.reader.segment_listing import snapshot_offsets
 from cordwood.storage.topic_settings import TOPIC_SETTINGS
 from cordwood.workbench.exclusive_log import lock_directory
@@ -131,6 +135,13 @@ def adopt(ports: Ports, path: str, *, options: AdoptOptions) -> AdoptReport:
 
 def _partitions(files: Files, path: str) -> dict[str, dict[int, str]]:
     """Return the paths of the partitions by topic and number."""
+    foreign = foreign_directories(files, path)
+    if foreign:
+        raise LogDirectoryError(
+            f"contains directories that do not belong to a partition: {', '.join(foreign)}",
+            path=path,
+            remedy="move them away: Kafka does not start on such a log directory",
+        )
     found: dict[str, dict[int, str]] = {}
     for each in partition_paths(files, path):
         partition = partition_of(each)

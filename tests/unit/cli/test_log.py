@@ -112,3 +112,43 @@ def test_text_that_is_not_a_range_is_rejected(text: str) -> None:
 )
 def test_files_are_split_as_in_java(text: str, paths: list[str]) -> None:
     assert split_files(text) == paths
+
+
+@pytest.mark.parametrize("path", (LOG, "t-0", "."))
+def test_dump_takes_files_and_directories(
+    path: str,
+    segment: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    if path != LOG:
+        (segment.parent / "t-0").mkdir()
+        segment.rename(segment.parent / "t-0" / LOG)
+
+    assert run(monkeypatch, path) == 0
+
+    assert capfdbinary.readouterr().out.count(b"baseOffset: ") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    (
+        (("nope.log",), 3, "nope.log: does not exist; check the path"),
+        (("--files", "nope.log"), 3, "nope.log: does not exist; check the path"),
+        (("empty-0",), 3, "empty-0: has no .log file"),
+        ((), 2, "no file is given"),
+    ),
+)
+def test_dump_of_nothing_is_an_error(
+    arguments: tuple[str, ...],
+    code: int,
+    text: str,
+    segment: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (segment.parent / "empty-0").mkdir()
+
+    assert run(monkeypatch, *arguments) == code
+
+    assert text in capsys.readouterr().err

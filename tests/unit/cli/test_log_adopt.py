@@ -48,8 +48,18 @@ def test_adopt_prints_json(
     assert json.loads(capsys.readouterr().out)["topics"] == {"t": 2}
 
 
-def test_adopt_requires_its_target(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(monkeypatch, directory) == 2
+def test_adopt_needs_no_target(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(monkeypatch, directory) == 0
+
+
+def test_adopt_rejects_directories_at_which_kafka_stops(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "lost+found").mkdir()
+
+    assert run(monkeypatch, directory) == 3
+
+    assert "do not belong to a partition: lost+found; move them" in capsys.readouterr().err
 
 
 def test_configs_are_of_topics() -> None:
