@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TextIO
 
 import typer
 
+from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import FOUND_WRONG, interruptible
 from cordwood.cli.log_sizes import count_log_bytes
 from cordwood.cli.progress import ByteProgress, show_progress
@@ -57,24 +58,29 @@ class ReportOutput(NamedTuple):
                 file = stack.enter_context(Path(self.certificate_path).open("a", encoding="utf-8"))
             printer = ReportPrinter(self, file)
             yield printer
+            printer.print_absent_keys()
         if printer.has_problem:
             raise typer.Exit(FOUND_WRONG)
 
 
 class ReportPrinter:
-    """Printer of the results of all partitions; a failure, or a key without a record, is bad."""
+    """Printer of the results of all partitions; a failure, or a key that none has, is bad."""
 
     def __init__(self, output: ReportOutput, file: TextIO | None) -> None:
         self.has_problem = False
         self._output = output
         self._file = file
+        self._absent: frozenset[bytes] | None = None
+        self._paths: list[str] = []
 
     def print_report(self, report: CompactReport) -> None:
         """Print a report, and append its certificate."""
         as_json = self._output.as_json
-        print_output(report.to_json() if as_json else "\n".join(report_lines(report)))
-        for key in report.absent_keys:
-            self._print_problem(_absence(report, self._output.key_lines[key]))
+        lines = [*report_lines(report), *_erased_lines(report, self._output.key_lines)]
+        print_output(report.to_json() if as_json else "\n".join(lines))
+        absent = frozenset(report.absent_keys)
+        self._absent = absent if self._absent is None else self._absent & absent
+        self._paths.append(report.path)
         if self._file is not None and report.certificate is not None:
             self._file.write(f"{report.certificate.to_json()}\n")
             self._file.flush()
@@ -82,6 +88,14 @@ class ReportPrinter:
     def print_failure(self, error: CordwoodError) -> None:
         """Print the error of a partition that failed."""
         self._print_problem(str(error))
+
+    def print_absent_keys(self) -> None:
+        """Print the keys to erase that no partition has."""
+        for line in sorted(self._output.key_lines[key] for key in self._absent or ()):
+            self._print_problem(
+                f"{', '.join(self._paths)}: no record has the key in line {line} of the keys to "
+                "erase; compare it with the key in the log, --key-format and line ends included"
+            )
 
     def _print_problem(self, text: str) -> None:
         print_message(f"cordwood: {text}")
@@ -142,11 +156,12 @@ def _count_records(files: Files, path: str) -> int:
         return 0
 
 
-def _absence(report: CompactReport, line: int) -> str:
-    return (
-        f"{report.path}: no record below offset {report.end} has the key in line {line} of the "
-        "keys to erase; compare it with the key in the log, --key-format and line ends included"
-    )
+def _erased_lines(report: CompactReport, key_lines: Mapping[bytes, int]) -> Iterator[str]:
+    """Yield how many records of each key a pass erases, by the lines of the keys in the file."""
+    verb = "to erase" if report.certificate is None else "erased"
+    counts = sorted((key_lines[key], count) for key, count in report.erased_keys)
+    for line, count in counts:
+        yield f"key in line {line}: {counted(count, 'record')} {verb}"
 
 
 def report_lines(report: CompactReport) -> Iterable[str]:

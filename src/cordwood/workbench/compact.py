@@ -26,9 +26,13 @@ from cordwood.compaction.cleaning_job import (
 )
 from cordwood.compaction.key_hash import SEEDS
 from cordwood.compaction.passes.key_erasure import SALT_BYTES, seal_keys
-from cordwood.compaction.plan.candidates import LogToClean, assess, find_uncleanable_reasons
+from cordwood.compaction.plan.candidates import LogToClean, assess
 from cordwood.compaction.plan.cleaning_plan import CleaningPlan, SourceSegment
-from cordwood.compaction.plan.directory_facts import plan_directory, read_directory_facts
+from cordwood.compaction.plan.directory_facts import (
+    DirectoryFacts,
+    plan_directory,
+    read_directory_facts,
+)
 from cordwood.compaction.plan.plan_builder import DEFAULT_PASS_OPTIONS, PassOptions
 from cordwood.core.errors import CorruptMessageError, DamagedFileError, SettingError
 from cordwood.core.ports import Files, Ports
@@ -42,12 +46,19 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.segment_swap import SegmentReplacement
+from cordwood.storage.reader.partition_reader import PartitionReader
 from cordwood.storage.reader.path_resolution import (
     open_reader,
     partition_paths,
     read_high_watermark,
 )
 from cordwood.workbench.exclusive_log import open_exclusively, partition_named_by
+from cordwood.workbench.held_segments import (
+    HeldSegment,
+    HeldSegments,
+    first_offsets,
+    with_empty_active,
+)
 from cordwood.workbench.key_lookup import count_key_records, find_key_offsets
 from cordwood.workbench.partition_paths import is_log_directory
 from cordwood.workbench.record_digest import (
@@ -60,8 +71,6 @@ from cordwood.workbench.state_digest import STATES_VERSION
 from cordwood.workbench.topic_settings_lookup import GIVEN, FoundSettings, SettingsFinder
 
 _IO_BUFFER_BYTES: Final = 4 << 20
-_OFFSETS_SHOWN: Final = 3
-_NOT_REQUESTED: Final = ("it is at or above the requested end",)
 
 #: The errors of one log, which do not stop the compaction of others.
 FAILURES_OF_A_LOG: Final = (CleaningFailedError, CorruptMessageError, DamagedFileError)
@@ -77,7 +86,7 @@ RunPass: TypeAlias = Callable[[CleaningJob], CleaningResult]
 class CompactOrder:
     """Options of a compaction.
 
-    With `is_rolled` the active segment is rolled first, so that it can be cleaned. With
+    With `is_rolled` the active segment is rolled first, if it can be cleaned then. With
     `is_newer_left` keys are erased even if records of them stay beyond the pass. `seed` repeats the
     verification sample of an earlier pass; None draws a new seed.
     """
@@ -97,23 +106,14 @@ class CompactTarget(NamedTuple):
     found: FoundSettings
 
 
-@dataclass(frozen=True, slots=True)
-class HeldSegment:
-    """A segment that is not cleaned, and the reasons."""
-
-    base_offset: int
-    size: int
-    holds: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactReport:
     """The plan of a compaction, and its certificate unless it was a dry run.
 
     A group contains the base offsets of the segments that are rewritten into one; without groups
     there is nothing to do. `newer` contains the offsets of records of erased keys that stay.
-    `absent_keys` are the keys to erase of which the range of the pass has no record; they are not
-    in the JSON, which may be kept.
+    `erased_keys` are the keys to erase, each with the number of its records in the range of the
+    pass. `absent_keys` have no record in the log. The JSON has neither, since it may be kept.
     """
 
     path: str
@@ -128,6 +128,7 @@ class CompactReport:
     held: tuple[HeldSegment, ...]
     warning: str | None = None
     newer: tuple[int, ...] = ()
+    erased_keys: tuple[tuple[bytes, int], ...] = ()
     absent_keys: tuple[bytes, ...] = ()
     certificate: Certificate | None = None
 
@@ -135,8 +136,9 @@ class CompactReport:
         """Return the fields as a JSON object; of the absent keys only their number."""
         certificate = self.certificate and json.loads(self.certificate.to_json())
         absent = len(self.absent_keys)
-        shown = replace(self, absent_keys=())
-        return json.dumps({**asdict(shown), "absent_keys": absent, "certificate": certificate})
+        fields = asdict(replace(self, absent_keys=(), erased_keys=()))
+        del fields["erased_keys"]
+        return json.dumps({**fields, "absent_keys": absent, "certificate": certificate})
 
 
 def find_compact_targets(
@@ -215,7 +217,7 @@ def prepare_pass(
     _ensure_compacted(log.directory, found)
     # Written after the swap, when a damaged file could no longer stop the pass.
     read_offset_checkpoint(ports.files, _checkpoint_path(log))
-    if order.is_rolled and log.segments[-1].size:
+    if order.is_rolled and log.segments[-1].size and _is_roll_useful(ports, log, found, order):
         log.roll()
     planned = _plan(ports, log.directory, found=found, order=order, decoder=decoder)
     if planned.plan is None:
@@ -229,6 +231,15 @@ def prepare_pass(
         seed=ports.random.below(SEEDS) if order.seed is None else order.seed,
     )
     return PreparedPass(planned.report, job, planned.clean_to, planned.erased)
+
+
+def _is_roll_useful(ports: Ports, log: Log, found: FoundSettings, order: CompactOrder) -> bool:
+    """Return whether a pass compacts the active segment once it has been rolled."""
+    with closing(open_reader(ports.files, log.directory)) as reader:
+        facts = _read_facts(ports.files, reader, log.directory, found, order).facts
+    end = assess(with_empty_active(facts), ports.clock.now_ms()).end
+    until = order.pass_options.until
+    return min(end, end if until is None else until) >= facts.log_end
 
 
 def swap_in(
@@ -282,29 +293,44 @@ class _PlannedCompaction:
 def _plan(
     ports: Ports, path: str, *, found: FoundSettings, order: CompactOrder, decoder: Decoder
 ) -> _PlannedCompaction:
-    now_ms, partition = ports.clock.now_ms(), partition_named_by(path)
+    now_ms = ports.clock.now_ms()
     with closing(open_reader(ports.files, path)) as reader:
-        seen = read_directory_facts(
-            reader,
-            partition=partition,
-            config=found.config,
-            high_watermark=read_high_watermark(ports.files, path),
-        )
-        facts = seen.facts
-        if order.pass_options.is_from_start:
-            facts = replace(facts, checkpoint=None)
-        assessment = assess(facts, now_ms)
+        seen = _read_facts(ports.files, reader, path, found, order)
+        assessment = assess(seen.facts, now_ms)
         plan = plan_directory(seen, assessment, now_ms=now_ms, options=order.pass_options)
         end = seen.facts.segments[0].base_offset if plan is None else plan.end
         keys = order.pass_options.erased_keys
         newer = find_key_offsets(reader, keys, start=end, decoder=decoder) if keys else ()
         erased = count_key_records(reader, keys, end=end, decoder=decoder) if keys else {}
+        absent = frozenset(key for key, count in erased.items() if not count)
+        if newer and absent:
+            known = count_key_records(reader, absent, end=seen.facts.log_end, decoder=decoder)
+            absent = frozenset(key for key, count in known.items() if not count)
+    held = HeldSegments(seen.facts, found, now_ms=now_ms, is_rolled=order.is_rolled)
     if newer and not order.is_newer_left:
-        _reject_newer(path, newer, end)
-    absent = tuple(sorted(key for key, count in erased.items() if not count))
-    report = _report(path, assessment, plan, end=end, now_ms=now_ms)
-    report = replace(report, newer=newer, absent_keys=absent)
+        _reject_newer(path, newer, held)
+    report = replace(
+        _report(path, assessment, plan, held=held.beyond(end), end=end),
+        newer=newer,
+        erased_keys=tuple(sorted((key, count) for key, count in erased.items() if count)),
+        absent_keys=tuple(sorted(absent)),
+    )
     return _PlannedCompaction(plan, report, assessment.first_dirty.offset, erased)
+
+
+def _read_facts(
+    files: Files, reader: PartitionReader, path: str, found: FoundSettings, order: CompactOrder
+) -> DirectoryFacts:
+    """Return the facts of the log, as the options of the pass want them."""
+    seen = read_directory_facts(
+        reader,
+        partition=partition_named_by(path),
+        config=found.config,
+        high_watermark=read_high_watermark(files, path),
+    )
+    if order.pass_options.is_from_start:
+        seen = seen._replace(facts=replace(seen.facts, checkpoint=None))
+    return seen
 
 
 def _policy_error(path: str, problem: str, remedy: str) -> SettingError:
@@ -326,28 +352,25 @@ def _ensure_compacted(path: str, found: FoundSettings) -> None:
     raise _policy_error(path, problem, "to compact it anyway, give --config cleanup.policy=compact")
 
 
-def _reject_newer(path: str, newer: tuple[int, ...], end: int) -> None:
-    shown = ", ".join(map(str, newer[:_OFFSETS_SHOWN]))
-    more = f" and {len(newer) - _OFFSETS_SHOWN} more" if len(newer) > _OFFSETS_SHOWN else ""
+def _reject_newer(path: str, newer: tuple[int, ...], held: HeldSegments) -> None:
+    reasons, remedies = held.of_offsets(newer)
     raise SettingError(
-        f"{path}: keys to erase occur at offsets {shown}{more}, behind the end of the pass ({end})",
+        f"{path}: cannot erase {len(newer)} records of the keys to erase (offsets "
+        f"{first_offsets(newer)}): {'; '.join(reasons)}",
         key="erase-key",
-        remedy="use --roll to compact the active segment too, or --leave-newer to keep these",
+        remedy=f"use {' and '.join(remedies)}, or --leave-newer to keep these",
     )
 
 
 def _report(
-    path: str, assessment: LogToClean, plan: CleaningPlan | None, *, end: int, now_ms: int
+    path: str,
+    assessment: LogToClean,
+    plan: CleaningPlan | None,
+    *,
+    held: tuple[HeldSegment, ...],
+    end: int,
 ) -> CompactReport:
     facts = assessment.facts
-    holds = find_uncleanable_reasons(facts, now_ms)
-    held = tuple(
-        HeldSegment(
-            each.base_offset, each.size, tuple(hold.value for hold in reasons) or _NOT_REQUESTED
-        )
-        for each, reasons in zip(facts.segments, holds, strict=True)
-        if each.base_offset >= end
-    )
     groups: tuple[tuple[SourceSegment, ...], ...] = () if plan is None else plan.groups
     return CompactReport(
         path=path,

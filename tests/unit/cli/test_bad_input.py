@@ -142,13 +142,6 @@ def test_directory_without_permission_is_unreachable(
     assert code == UNREACHABLE
 
 
-@pytest.mark.parametrize("verb", OF_PARTITIONS)
-def test_log_directory_is_not_a_partition(
-    verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert rejected(monkeypatch, capfd, verb, logs) == UNREACHABLE
-
-
 @pytest.mark.parametrize(("verb", "place"), (("reindex", "t-0"), ("adopt", "")))
 def test_locked_directory_is_not_changed(
     verb: str,

@@ -126,7 +126,10 @@ def test_all_records_of_erased_keys_are_removed() -> None:
 def test_erasing_keys_behind_the_pass_is_rejected() -> None:
     partition = CompactedPartition("a1", "b1", "a2 a3 a4 a5")
 
-    message = r"offsets 2, 3, 4 and 1 more, behind the end of the pass \(2\); use --roll"
+    message = (
+        r"cannot erase 4 records of the keys to erase \(offsets 2, 3, 4 and 1 more\): the active "
+        "segment is never cleaned; use --roll, or --leave-newer to keep these"
+    )
     with pytest.raises(SettingError, match=message):
         partition.compact(order(b"a"))
 
@@ -289,3 +292,53 @@ def test_tombstones_are_kept_for_ever() -> None:
         partition.compact(replace(order(), verify=verify), settings)
 
     assert partition.records() == ["1:a-", "2:b1"]
+
+
+def test_reason_to_keep_a_segment_has_its_setting_source_and_time() -> None:
+    partition = CompactedPartition("a1", "a2", "a3")
+    found = partition.settings(min_compaction_lag_ms="86400000")
+
+    report = partition.plan(order(), found)
+
+    young = "a record is younger than min.compaction.lag.ms = 86400000 (--config), until "
+    assert report.held[0].holds[0].startswith(young)
+    assert report.held[2].holds[0] == "the active segment is never cleaned"
+    assert report.held[2].holds[1].startswith("an older segment is held by min.compaction.lag.ms =")
+
+
+def test_erasing_young_records_names_the_setting() -> None:
+    partition = CompactedPartition("a1", "a2", "a3")
+    found = partition.settings(min_compaction_lag_ms="86400000")
+
+    message = "use --config min.compaction.lag.ms=0 and --roll, or --leave-newer"
+    with pytest.raises(SettingError, match=message):
+        partition.compact(order(b"a"), found)
+
+
+def test_active_segment_is_not_rolled_if_it_stays_as_it_is() -> None:
+    partition = CompactedPartition("a1", "a2")
+    found = partition.settings(min_compaction_lag_ms="86400000")
+    before = partition.place.files.list(DIRECTORY)
+
+    report = partition.compact(order(is_rolled=True), found)
+
+    assert report.certificate is None
+    assert partition.place.files.list(DIRECTORY) == before
+    assert "younger than" in report.held[1].holds[0]
+
+
+def test_erased_records_are_counted_by_key() -> None:
+    partition = CompactedPartition("a1 a2 b1", "c1")
+
+    report = partition.compact(order(b"a", b"x"))
+
+    assert (report.erased_keys, report.absent_keys) == (((b"a", 2),), (b"x",))
+    assert "erased_keys" not in report.to_json().partition('"certificate"')[0]
+
+
+def test_key_that_is_only_behind_the_pass_is_not_absent() -> None:
+    partition = CompactedPartition("a1", "b1")
+
+    report = partition.compact(order(b"b", is_newer_left=True))
+
+    assert (report.newer, report.absent_keys) == ((1,), ())
