@@ -1,7 +1,8 @@
 """Names of values in help and usage: `--topic TOPIC`, `--partitions N`, not the types of Python.
 
-typer shows the type of a value (`<list[str]>`, `<int range>`), and cuts the help of a command in a
-list at the end of the line. Both are replaced here, for all commands.
+typer shows the type of a value (`<list[str]>`, `<bool>` of a flag), and cuts the help of a command
+in a list at the end of the line. Both are replaced here, for all commands. On a terminal rich reads
+`[default: all]` as a style and drops it, so brackets are escaped.
 """
 
 from types import GenericAlias
@@ -15,20 +16,28 @@ from cordwood.cli.plain_values import Command, Parameter
 _NUMBER: Final = "N"
 
 
-def name_values(command: Command) -> None:
+def name_values(command: Command, parent: typer.Context | None = None) -> None:
     """Name the values of a command and of its subcommands, and keep their help whole."""
+    context = typer.Context(command, parent=parent, **command.context_settings)
     if isinstance(command, TyperGroup):
         for each in command.commands.values():
             assert isinstance(each, Command), "typer builds its own commands"
-            name_values(each)
-    if command.help:
-        command.short_help = " ".join(command.help.partition("\n\n")[0].split())
-    for param in command.params:
+            name_values(each, context)
+    shown = escape if command.rich_markup_mode == "rich" else str
+    command.help, command.epilog = shown(command.help or ""), shown(command.epilog or "")
+    command.short_help = " ".join(command.help.partition("\n\n")[0].split())
+    for param in command.get_params(context):  # with the option --help, which it then keeps
         if isinstance(param, TyperArgument):
             _name_argument(param)
-        elif isinstance(param, TyperOption) and not param.is_flag:
-            param.metavar = param.metavar or value_name(param)
-            _show_range(param)
+        elif isinstance(param, TyperOption):
+            _name_option(param)
+        if isinstance(param, Parameter):
+            param.help = shown(param.help or "")
+
+
+def escape(text: str) -> str:
+    """Return a text that rich shows as it is."""
+    return text.replace("[", r"\[")
 
 
 def value_name(param: Parameter) -> str:
@@ -56,8 +65,13 @@ def _name_argument(param: TyperArgument) -> None:
     vars(param)["display_type_rich"] = _no_type
 
 
-def _show_range(param: TyperOption) -> None:
-    """Show a range with both ends in words; typer would show `1<=x<=100`, and each minimum."""
+def _name_option(param: TyperOption) -> None:
+    """Name the value of an option; a flag has none."""
+    if param.is_flag:
+        vars(param)["display_type_rich"] = _no_type
+        return
+    param.metavar = param.metavar or value_name(param)
+    # A range with both ends in words: typer would show `1<=x<=100`, and each minimum.
     if param.max is not None:
         param.help = f"{param.help}  [{param.min} to {param.max}]"
     param.min = param.max = None  # only for the help: values are compared with the declaration

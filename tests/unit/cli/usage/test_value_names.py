@@ -1,10 +1,13 @@
 """Help names the values of options, and shows no type of Python and no cut sentence."""
 
+import io
 import re
+import sys
 
 import pytest
 import typer.main
 
+from cordwood.cli import program
 from cordwood.cli.plain_values import Command
 from cordwood.cli.program import FAMILIES, application
 from cordwood.cli.usage.value_names import name_values
@@ -54,3 +57,16 @@ def test_error_names_the_option_and_not_its_value() -> None:
     for param, _ in parameters_of(named("topics")):
         if param.param_type_name == "option":
             assert param.get_error_hint().startswith("'-")
+
+
+def test_terminal_shows_defaults_and_no_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "is_terminal", lambda _: True)
+    console = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", console)
+
+    with pytest.raises(SystemExit):
+        program.run(["consume", "--help"])
+
+    text = " ".join(re.sub(r"\x1b\[[0-9;]*m|\s*[\u2502\n]", " ", console.getvalue()).split())
+    assert "[default: all]" in text
+    assert "<bool>" not in text
