@@ -101,16 +101,39 @@ def read_json(line: bytes) -> LineRecord:
     """Return the record of a JSON object."""
     try:
         fields = json.loads(line)
-        _check_fields(fields.keys())
-        return LineRecord(
-            json_to_bytes(fields.get("key")),
-            json_to_bytes(fields["value"]),
-            tuple((str(name), json_to_bytes(value)) for name, value in fields.get("headers") or ()),
-            _number(fields.get("partition")),
-            _number(fields.get("timestamp")),
-        )
-    except (AttributeError, TypeError, ValueError, BytesError) as error:
-        raise LineError(f"the line is not a record as JSON ({error})") from None
+    except ValueError as error:
+        raise LineError(f"the line is not JSON ({error})") from None
+    if not isinstance(fields, dict):
+        raise LineError('the line is not a JSON object, such as {"value": "42 logs"}')
+    _check_fields(fields.keys())
+    return LineRecord(
+        _bytes("key", fields.get("key")),
+        _bytes("value", fields["value"]),
+        _headers(fields.get("headers")),
+        _number("partition", fields.get("partition")),
+        _number("timestamp", fields.get("timestamp")),
+    )
+
+
+def _bytes(field: str, value: Json) -> bytes | None:
+    """Return the bytes that a field represents."""
+    try:
+        return json_to_bytes(value)
+    except (ValueError, BytesError):
+        raise LineError(
+            f'the field {field!r} must be text, null or {{"base64": "..."}},'
+            f" and not {json.dumps(value)}"
+        ) from None
+
+
+def _headers(value: Json) -> tuple[Header, ...]:
+    if value is None:
+        return NO_HEADERS
+    try:
+        pairs = [(name, each) for name, each in cast("list[tuple[str, Json]]", value)]
+    except (TypeError, ValueError):
+        raise LineError("the field 'headers' must be a list of [name, value]") from None
+    return tuple((str(name), _bytes("headers", each)) for name, each in pairs)
 
 
 def _check_fields(names: Collection[str]) -> None:
@@ -124,8 +147,10 @@ def _check_fields(names: Collection[str]) -> None:
         raise LineError("the line has no field 'value' (a tombstone has \"value\": null)")
 
 
-def _number(value: Json) -> int | None:
-    return None if value is None else int(cast("int", value))
+def _number(field: str, value: Json) -> int | None:
+    if value is None or type(value) is int:
+        return value
+    raise LineError(f"the field {field!r} must be a whole number, and not {json.dumps(value)}")
 
 
 def write_json(record: Consumed) -> bytes:

@@ -61,18 +61,21 @@ def test_printed_json_is_parsed_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "problem"),
     (
-        b"",
-        b"{",
-        b"[]",
-        b'{"value": 1}',
-        b'{"value": "v", "headers": [1]}',
-        b'{"value": {"base64": "?"}}',
+        (b"", "the line is not JSON"),
+        (b"{", "the line is not JSON"),
+        (b"[]", "the line is not a JSON object, such as"),
+        (b'{"value": 1}', "the field 'value' must be text, null or .*, and not 1"),
+        (b'{"value": "v", "key": {"base64": "?"}}', "the field 'key' must be text, null or "),
+        (b'{"value": "v", "headers": [1]}', "the field 'headers' must be a list of"),
+        (b'{"value": "v", "headers": [["a", 1]]}', "the field 'headers' must be text, null"),
+        (b'{"value": "v", "partition": "1"}', "the field 'partition' must be a whole number"),
+        (b'{"value": "v", "timestamp": true}', "whole number, and not true"),
     ),
 )
-def test_json_that_is_not_a_record_is_rejected(line: bytes) -> None:
-    with pytest.raises(LineError, match="not a record as JSON"):
+def test_json_that_is_not_a_record_is_rejected(line: bytes, problem: str) -> None:
+    with pytest.raises(LineError, match=problem):
         read_json(line)
 
 

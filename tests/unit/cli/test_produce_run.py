@@ -48,7 +48,7 @@ def test_invalid_line_stops_after_earlier_lines_are_sent(command: Command) -> No
     assert result.code == 1
     delivered, problem = result.err.splitlines()
     assert delivered == "a: 1 record delivered"
-    assert problem.startswith("cordwood: line 2: the line is not a record as JSON")
+    assert problem.startswith("cordwood: line 2: the line is not JSON")
     assert values(command, 1) == ["x"]
 
 

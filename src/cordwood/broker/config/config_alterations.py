@@ -11,7 +11,9 @@ them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import IntEnum
+from typing import Final
 
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource
 from cordwood.broker.settings.catalogue import LISTENER_ONLY, find_setting
@@ -25,6 +27,9 @@ from cordwood.core.errors import (
 )
 from cordwood.core.settings import Setting, SettingScope, SettingType, text_of
 from cordwood.storage.topic_settings import TOPIC_SETTINGS
+
+#: The similarity of a name that is suggested for an unknown one.
+_CLOSE_ENOUGH: Final = 0.8
 
 
 class AlterOperation(IntEnum):
@@ -132,7 +137,10 @@ def _check_names_of_topic(texts: Mapping[str, str]) -> None:
     for name in texts:
         setting = TOPIC_SETTINGS.find(name)
         if setting is None or setting.name != name:
-            raise InvalidConfigError(f"Unknown topic config name: {name}")
+            known = [each.name for each in TOPIC_SETTINGS]
+            near = get_close_matches(name, known, n=1, cutoff=_CLOSE_ENOUGH)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InvalidConfigError(f"Unknown topic config name: {name}{hint}")
     if texts.get("remote.storage.enable", "").strip().lower() == "true":
         raise InvalidConfigError("remote.storage.enable cannot be true: there is no remote storage")
 

@@ -87,7 +87,11 @@ def test_duplicate_name_is_rejected() -> None:
     ("name", "value", "told"),
     (
         ("nope", "1", "Unknown topic config name: nope"),
-        ("log.retention.ms", "1", "Unknown topic config name: log.retention.ms"),
+        (
+            "log.retention.ms",
+            "1",
+            "Unknown topic config name: log.retention.ms; did you mean local.retention.ms?",
+        ),
         (
             "segment.bytes",
             "abc",
