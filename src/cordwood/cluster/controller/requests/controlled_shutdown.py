@@ -8,7 +8,8 @@ broker repeats the request until there are none, or until it gives up. It remain
 leads nothing new, until its registration ends.
 
     STALE_BROKER_EPOCH      the broker has registered again since
-    BROKER_NOT_AVAILABLE    the broker is not registered
+    UNKNOWN_SERVER_ERROR    the broker is not registered; Kafka 3.9 looks for its epoch, and fails
+    BROKER_NOT_AVAILABLE    the same, of a request without a broker epoch
 """
 
 from typing import Final
@@ -24,7 +25,11 @@ from cordwood.cluster.controller.effects import Flow, Respond, perform
 from cordwood.cluster.controller.leader_election import ElectionStrategy
 from cordwood.cluster.controller.partition_state_machine import change_partition_states
 from cordwood.cluster.controller.replica_state_machine import change_replica_states
-from cordwood.core.errors import BrokerNotAvailableError, StaleBrokerEpochError
+from cordwood.core.errors import (
+    BrokerNotAvailableError,
+    StaleBrokerEpochError,
+    UnknownServerError,
+)
 from cordwood.core.types import TopicPartition
 from cordwood.protocol.messages.controlled_shutdown import (
     ControlledShutdownRequest,
@@ -72,7 +77,8 @@ def failed_controlled_shutdown(error_code: int) -> ControlledShutdownResponse:
 def _check(context: ClusterContext, broker_id: int, epoch: int) -> int:
     broker = context.brokers.get(broker_id)
     if broker is None:
-        return BrokerNotAvailableError.code
+        has_epoch = epoch != UNKNOWN_BROKER_EPOCH
+        return UnknownServerError.code if has_epoch else BrokerNotAvailableError.code
     if epoch != UNKNOWN_BROKER_EPOCH and epoch < broker.epoch:
         return StaleBrokerEpochError.code
     return 0

@@ -62,7 +62,7 @@ def test_topics_being_deleted_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("broker_id", "epoch", "expected"), ((1, 100, 77), (9, 109, 8), (9, -1, 8))
+    ("broker_id", "epoch", "expected"), ((1, 100, 77), (9, 109, -1), (9, -1, 8))
 )
 def test_stale_and_unknown_brokers_are_rejected(broker_id: int, epoch: int, expected: int) -> None:
     context = cluster_context()
