@@ -25,6 +25,7 @@ from cordwood.core.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
     KafkaError,
+    RequestTimedOutError,
 )
 from cordwood.core.types import NO_OFFSET
 from cordwood.core.uuids import Uuid
@@ -57,6 +58,8 @@ from cordwood.protocol.messages.txn_offset_commit import (
 from cordwood.storage.producers.verification_guard import VerificationGuard
 
 if TYPE_CHECKING:
+    import asyncio
+
     from cordwood.protocol.schema import Response
 
 _FETCHED: Final = "partition_indexes"
@@ -104,7 +107,24 @@ def _begin_commit(
         )
     except KafkaError as error:
         return _failed_commit(request, error)
+    _limit(future, broker)
     return PendingResponse(future, partial(_failed_commit, request))
+
+
+def _limit(future: "asyncio.Future[Response]", broker: BrokerServices) -> None:
+    """Let a commit time out whose records do not count soon enough; they stay in the log."""
+    if future.done():
+        return
+    limit_ms = broker.configs.integer("offsets.commit.timeout.ms")
+
+    def time_out() -> None:
+        if not future.done():
+            future.set_exception(
+                RequestTimedOutError(f"the commit is not replicated within {limit_ms} ms")
+            )
+
+    timer = broker.scheduler.call_at(broker.clock.monotonic_ms() + limit_ms, time_out)
+    future.add_done_callback(lambda _: timer.cancel())
 
 
 def _failed_commit(request: OffsetCommitRequest, error: KafkaError) -> OffsetCommitResponse:
@@ -160,7 +180,11 @@ async def _committed_in_transaction(
             log.guard = guard if outcome.records else None
             return outcome
 
-        return await groups.runtime.call(partition, commit, answer=TxnOffsetCommitResponse)
+        future = groups.runtime.begin(partition, commit)
+        _limit(future, broker)
+        response = await future
+        assert isinstance(response, TxnOffsetCommitResponse), "the answer of this method"
+        return response
     except KafkaError as error:
         code = _txn_code(error, context.api_version)
     return TxnOffsetCommitResponse(

@@ -152,6 +152,13 @@ GROUPS: Final = SettingTable(
             doc="The largest metadata text of a committed offset.",
         ),
         Setting(
+            name="offsets.commit.timeout.ms",
+            type=SettingType.INT,
+            default=5_000,
+            doc="The time that a commit of offsets waits for the replicas of the offsets topic.",
+            at_least=1,
+        ),
+        Setting(
             name="offsets.topic.num.partitions",
             type=SettingType.INT,
             default=50,

@@ -3,7 +3,9 @@
 import pytest
 
 from cordwood.broker.handlers import group_offsets
+from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.network.pending_response import PendingResponse
+from cordwood.core.errors import RequestTimedOutError
 from cordwood.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -22,7 +24,7 @@ from cordwood.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
 )
 from cordwood.records.batch_stream import batches as batches_of
-from tests.unit.broker.broker_samples import BrokerHarness, run, turns
+from tests.unit.broker.broker_samples import BrokerHarness, meanwhile, run, turns
 from tests.unit.broker.coordinators.coordinator_samples import coordinating, locate
 
 
@@ -300,3 +302,22 @@ def test_group_that_is_named_twice_is_answered_once() -> None:
 
 def test_partition_that_is_named_twice_is_answered_once() -> None:
     assert fetched(topics=[of_orders(1, 0, 1), of_orders(0)]) == [("g", [("orders", [1, 0])])]
+
+
+def test_commit_that_is_not_replicated_times_out_and_counts_later() -> None:
+    async def scene() -> tuple[list[bool], list[int], int]:
+        async with coordinating() as harness:
+            await locate(harness)
+            await commit(harness, 7)
+            groups = harness.broker.coordinators.groups
+            number = groups.partition_of("g")
+            log = harness.broker.partitions.get("__consumer_offsets", number)
+            log.apply(PartitionImage((1, 2), (1, 2), 1, log.leader_epoch))
+            waits = (lambda: harness.time.advance(ms=4_999), lambda: harness.time.advance(ms=1))
+            over, codes = await meanwhile(commit(harness, 8), *waits)
+            log.follower(2, leader_epoch=log.leader_epoch)(log.log.bounds.log_end)
+            await turns(20)
+            answer = await fetch(harness, version=7)
+            return over, codes, answer.topics[0].partitions[0].committed_offset
+
+    assert run(scene()) == ([False, False], [RequestTimedOutError.code] * 2, 8)

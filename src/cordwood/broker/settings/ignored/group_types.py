@@ -163,7 +163,6 @@ GROUP_TYPES: Final = (
             scope=Scope.CLUSTER,
             at_least=524_288,
         ),
-        ignored("offsets.commit.timeout.ms", Type.INT, default=5000, at_least=1),
         ignored("offsets.load.buffer.size", Type.INT, default=5_242_880, at_least=1),
         ignored("transaction.state.log.load.buffer.size", Type.INT, default=5_242_880, at_least=1),
     ),
