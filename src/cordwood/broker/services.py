@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from cordwood.broker.cluster_admin.topic_purgatory import TopicPurgatory
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.replication_throttles import ReplicationThrottles
 from cordwood.broker.coordinators.coordinators import Coordinators
@@ -106,6 +107,7 @@ class BrokerServices:
     throttles: ReplicationThrottles
     config_changes: ConfigAdministration
     metadata: MetadataCache
+    topic_purgatory: TopicPurgatory
     topics: TopicAdministration
     logs: LogManager
     timestamp_lookups: TimestampLookups

@@ -202,7 +202,7 @@ def elect_leaders(
 ) -> None:
     """Elect leaders: of one partition, of a topic, or of all partitions.
 
-    The exit code is 1 if an election has failed. Partitions whose leader is right are left out.
+    Prints the partitions with another leader. The exit code is 1 if an election has failed.
     """
     from cordwood.client.admin.leadership_administration import (  # noqa: PLC0415  # as above
         ElectionType,
@@ -210,8 +210,14 @@ def elect_leaders(
 
     with connect_admin(bootstrap_server, command_config) as admin:
         wanted = _wanted(admin, topic, partition=partition)
+        before = _leaders(admin, topic)
         errors = admin.elect_leaders(wanted, election=ElectionType[election.name])
-    _print_outcomes(errors, done="a leader is elected")
+        after = _leaders(admin, topic)
+    for name, leader in after.items():
+        former = before.get(name, -1)
+        if leader != former:
+            print_output(f"{name}: {_led_by(leader)}, before: {_led_by(former)}")
+    _print_outcomes({name: error for name, error in errors.items() if error is not None}, done="")
 
 
 @app.command()
@@ -303,6 +309,20 @@ def _wanted(
     (description,) = admin.describe_topics([topic])
     numbers = [each.partition for each in description.partitions]
     return [(topic, each) for each in numbers if partition in (None, each)]
+
+
+def _leaders(admin: "Admin", topic: str | None) -> dict[str, int]:
+    """Return the leaders of a topic's partitions, or of all partitions."""
+    topics = admin.list_topics(with_internal=True) if topic is None else [topic]
+    return {
+        f"{found.name}-{each.partition}": each.leader
+        for found in admin.describe_topics(topics)
+        for each in found.partitions
+    }
+
+
+def _led_by(leader: int) -> str:
+    return "no leader" if leader < 0 else f"broker {leader} leads"
 
 
 def _print_outcomes(errors: "dict[TopicPartition, KafkaError | None]", *, done: str) -> None:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from cordwood.broker.cleaner_service import make_cleaner
+from cordwood.broker.cluster_admin.topic_purgatory import TopicPurgatory
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.listeners import (
     ListenerEndpoint,
@@ -205,6 +206,7 @@ class Node:
             throttles=throttles,
             config_changes=found.config_changes,
             metadata=found.metadata,
+            topic_purgatory=TopicPurgatory(found.metadata),
             topics=found.topics,
             logs=manager,
             timestamp_lookups=TimestampLookups(manager, finders=runtime.finders),

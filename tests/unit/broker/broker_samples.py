@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import NamedTuple, TypeVar
 
+from cordwood.broker.cluster_admin.topic_purgatory import TopicPurgatory
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.replication_throttles import ReplicationThrottles
 from cordwood.broker.coordinators.coordinators import CoordinatorParts, Coordinators
@@ -153,6 +154,7 @@ class BrokerHarness:
             throttles=throttles,
             config_changes=ConfigChanges(writer, configs, metadata),
             metadata=metadata,
+            topic_purgatory=TopicPurgatory(metadata),
             topics=self.topics,
             logs=self.manager,
             timestamp_lookups=TimestampLookups(self.manager),

@@ -1,9 +1,22 @@
 """`cordwood cluster` as it is called; `tests/robustness` runs `up`."""
 
+import asyncio
 import json
 
+import pytest
+
 import cordwood
+from cordwood.cli import cluster as cluster_command
 from tests.unit.cli.commands import Command
+from tests.unit.node.cluster_samples import (
+    addresses,
+    cluster,
+    create_orders,
+    in_sync,
+    leader_of,
+    until,
+)
+from tests.unit.node.node_samples import run
 
 
 def test_brokers_are_printed_with_their_partitions(command: Command, bootstrap: str) -> None:
@@ -110,3 +123,25 @@ def test_directories_are_given_for_each_replica(command: Command, bootstrap: str
     assert (unknown.code, "orders-0" in unknown.err) == (1, True)
     assert command(*move, "any").code == 0
     assert "for each replica" in command(*move, "any,any").err
+
+
+def test_elected_leaders_are_printed_with_the_former_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def scene() -> tuple[int, int]:
+        async with cluster(1, 2, 3) as found:
+            await create_orders(found)
+            preferred = leader_of(found.brokers[1])
+            await found.stop(preferred)
+            broker = await found.start(preferred)
+            await until(lambda: leader_of(broker) > 0 and in_sync(broker) == {1, 2, 3})
+            former = leader_of(broker)
+            await asyncio.to_thread(
+                cluster_command.elect_leaders, topic="orders", bootstrap_server=addresses(found)
+            )
+            return preferred, former
+
+    preferred, former = run(scene())
+
+    words = f"orders-0: broker {preferred} leads, before: broker {former} leads\n"
+    assert capsys.readouterr().out == words

@@ -1,7 +1,7 @@
 """Requests that wait for the image of the cluster (Kafka: `topicPurgatory` of `ZkAdminManager`).
 
-Kafka: `DelayedCreatePartitions`, `DelayedDeleteTopics`. A topic that is stored exists for clients
-when the controller has sent its leaders to this broker.
+Kafka: `DelayedCreatePartitions`, `DelayedDeleteTopics`, `DelayedElectLeader`. A topic that is stored
+exists for clients when the controller has sent its leaders to this broker.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.metadata_image import ClusterImage
+from cordwood.broker.network.stop_signal import StopSignal
 from cordwood.broker.topics.request_deadline import RequestDeadline
 
 IsComplete: TypeAlias = Callable[[ClusterImage], bool]
@@ -24,16 +25,26 @@ class TopicPurgatory:
         self._is_closed = False
         metadata.on_publish(self._complete)
 
-    async def wait(self, is_complete: IsComplete, deadline: RequestDeadline) -> None:
+    async def wait(
+        self,
+        is_complete: IsComplete,
+        deadline: RequestDeadline,
+        *,
+        stopping: StopSignal | None = None,
+    ) -> None:
         """Wait until an image fulfils a condition; the caller looks at the latest image then."""
         if self._is_closed or deadline.is_over() or is_complete(self._metadata.image):
             return
         ended = asyncio.Event()
         timer = deadline.call(ended.set)
         self._waiting[ended] = is_complete
+        if stopping is not None:
+            stopping.watch(ended.set)
         try:
             await ended.wait()
         finally:
+            if stopping is not None:
+                stopping.unwatch(ended.set)
             timer.cancel()
             del self._waiting[ended]
 

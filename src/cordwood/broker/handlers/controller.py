@@ -11,6 +11,8 @@ from typing import Final
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices, ControllerRequests
+from cordwood.broker.topics.elected_leaders import ElectedLeaders
+from cordwood.broker.topics.request_deadline import RequestDeadline
 from cordwood.broker.topics.single_broker_controller import (
     check_election_type,
     election_result,
@@ -61,12 +63,22 @@ _FIRST_WITH_AN_ERROR: Final = 1
 async def elect_leaders(
     broker: BrokerServices, context: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse:
-    """Elect the preferred leaders of partitions, or unclean ones."""
+    """Elect the preferred leaders of partitions, or unclean ones.
+
+    A broker of a cluster answers when its image has the leaders, or at the end of the timeout.
+    """
     check_election_type(request.election_type)
     if broker.controller is not None:
-        return await broker.controller.submit(
+        deadline = RequestDeadline(broker.clock, broker.scheduler, timeout_ms=request.timeout_ms)
+        response = await broker.controller.submit(
             request, ElectLeadersResponse, version=context.api_version
         )
+        elected = ElectedLeaders(response, request.election_type)
+        await broker.topic_purgatory.wait(
+            elected.are_known, deadline, stopping=context.connection.stopping
+        )
+        elected.time_out(broker.metadata.image)
+        return response
     turns, image, kind = LoopTurns(broker.turns), broker.metadata.image, request.election_type
     if request.topic_partitions is None:
         # Partitions that have their leader are left out, but not their topics.

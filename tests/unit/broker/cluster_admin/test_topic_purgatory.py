@@ -6,6 +6,7 @@ from collections.abc import Callable
 from cordwood.broker.cluster_admin.topic_purgatory import TopicPurgatory
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.metadata_image import ClusterImage
+from cordwood.broker.network.stop_signal import StopSignal
 from cordwood.broker.topics.request_deadline import RequestDeadline
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.broker_samples import meanwhile, run
@@ -81,3 +82,18 @@ def test_nothing_waits_for_a_condition_that_holds_or_after_the_shutdown() -> Non
         await purgatory.wait(lambda _: False, deadline)
 
     run(scene())
+
+
+def test_wait_ends_with_the_connection() -> None:
+    async def scene() -> list[bool]:
+        clock, stopping = VirtualClock(), StopSignal()
+        purgatory = TopicPurgatory(MetadataCache(cluster()))
+        deadline = RequestDeadline(clock, clock, timeout_ms=5)
+        over, _ = await meanwhile(
+            purgatory.wait(lambda _: False, deadline, stopping=stopping),
+            lambda: None,
+            stopping.fire,
+        )
+        return over
+
+    assert run(scene()) == [False, False]

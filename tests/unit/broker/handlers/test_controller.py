@@ -1,6 +1,7 @@
 """Tests of the handlers of requests that the controller answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import pytest
@@ -22,6 +23,7 @@ from cordwood.core.errors import (
     InvalidRequestError,
     NotControllerError,
     PreferredLeaderNotAvailableError,
+    RequestTimedOutError,
     StaleControllerEpochError,
 )
 from cordwood.observability.metrics import Metrics
@@ -41,6 +43,8 @@ from cordwood.protocol.messages.controlled_shutdown import ControlledShutdownReq
 from cordwood.protocol.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
     TopicPartitions,
 )
 from cordwood.protocol.messages.list_partition_reassignments import (
@@ -48,7 +52,7 @@ from cordwood.protocol.messages.list_partition_reassignments import (
 )
 from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Request, Response, default_struct
-from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.broker.broker_samples import BrokerHarness, meanwhile, run
 from tests.unit.broker.image_samples import topic
 
 ELECT = ElectLeadersRequest(
@@ -261,3 +265,42 @@ def test_controlled_shutdown_elsewhere_gets_the_error_of_kafka() -> None:
     ]
 
     assert codes == [StaleControllerEpochError.code, BrokerNotAvailableError.code]
+
+
+class ElectingController(Controller):
+    """A controller that has elected the leader of the second partition."""
+
+    async def submit(self, request: Request, kind: type[R], *, version: int) -> R:
+        await super().submit(request, kind, version=version)
+        result = PartitionResult(partition_id=1, error_code=0, error_message=None)
+        elected = ReplicaElectionResult(topic="orders", partition_result=[result])
+        response = ElectLeadersResponse(replica_election_results=[elected])
+        assert isinstance(response, kind)
+        return response
+
+
+def election(*steps: Callable[[BrokerHarness], object]) -> tuple[list[bool], int]:
+    """Elect leaders; return whether the answer came before each step, and its code."""
+    place = harness()
+    place.broker.controller = ElectingController()
+    over, response = run(
+        meanwhile(
+            elect_leaders(place.broker, place.context(2), ELECT),
+            *(partial(step, place) for step in steps),
+        )
+    )
+    return over, response.replica_election_results[0].partition_result[0].error_code
+
+
+def test_election_is_answered_when_the_image_has_the_leader() -> None:
+    def publish(place: BrokerHarness) -> None:
+        place.metadata.publish(place.metadata.image.with_topic(topic("orders", 2)))
+
+    assert election(lambda _: None, publish) == ([False, False], 0)
+
+
+def test_election_without_a_leader_in_the_image_times_out() -> None:
+    def wait(place: BrokerHarness) -> None:
+        place.time.advance(ms=60_000)
+
+    assert election(wait) == ([False], RequestTimedOutError.code)

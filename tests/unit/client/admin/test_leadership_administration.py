@@ -11,6 +11,7 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from tests.unit.node.cluster_samples import (
     addresses,
     cluster,
+    controller_of,
     create_orders,
     in_sync,
     leader_of,
@@ -33,6 +34,8 @@ def test_preferred_replica_leads_again_after_an_election() -> None:
             assert leader_of(broker) != former
             async with Admin(addresses(found)) as admin:
                 assert await admin.elect_leaders([ORDERS]) == {ORDERS: None}
+                # The controller's broker answers when its own image has the leader.
+                assert leader_of(await controller_of(found)) == former
                 await until(lambda: leader_of(broker) == former)
                 errors = await admin.elect_leaders(election=ElectionType.UNCLEAN)
                 assert not errors
