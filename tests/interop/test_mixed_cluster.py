@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import confluent_kafka
 import pytest
 
 import cordwood
@@ -19,7 +20,12 @@ from cordwood.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from cordwood.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from tests.interop.kafka_harness.brokers import Broker, running
+from tests.interop.kafka_harness.client_tools import TOOLS, ToolsClient
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.patience import wait_for_result
@@ -105,6 +111,8 @@ def mixed(
     kafka_folder.mkdir()
     own.mkdir()
     kafka = kafka39_in(zookeeper, root, jars=kafka39_jars, folder=kafka_folder, oracle=kafka39)
+    with (kafka_folder / "server.properties").open("a") as lines:
+        lines.write("transaction.state.log.num.partitions=2\n")
     settings = {
         "zookeeper.connect": f"{zookeeper.address}{root}",
         "zookeeper.session.timeout.ms": "6000",
@@ -113,6 +121,9 @@ def mixed(
         "replica.lag.time.max.ms": "3000",
         "replica.fetch.backoff.ms": "200",
         "offsets.topic.replication.factor": "2",
+        "transaction.state.log.num.partitions": "2",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
     }
     with running(kafka), ended_with(Serving(own, settings, program=CORDWOOD)) as ours:
         ours.start()
@@ -183,6 +194,95 @@ def test_topic_moves_to_our_broker_and_back_under_load(mixed: MixedCluster) -> N
 
     assert faults == []
     assert not any(ledger.given_up for ledger in ledgers.of.values())
+
+
+def test_transactions_are_atomic_at_either_coordinator(
+    mixed: MixedCluster, kafka43_jars: Jars, tmp_path: Path
+) -> None:
+    mixed.create_topic([KAFKA, OURS], [OURS, KAFKA])
+    wait_for_result(partial(mixed.in_sync, mixed.bootstrap), [{1, 2}] * 2)
+    tools = ToolsClient(mixed.bootstrap, kafka43_jars, tmp_path)
+    ids = transactional_ids(mixed.bootstrap)
+    for coordinator, transactional_id in ids.items():
+        name = str(coordinator).encode()
+        commit_and_abort(mixed.bootstrap, transactional_id, name)
+        commit_and_abort_by_librdkafka(mixed.bootstrap, transactional_id, b"rdkafka " + name)
+        tools.run(
+            f"{TOOLS}ProducerPerformance",
+            f"--topic={TOPIC}",
+            "--num-records=200",
+            "--record-size=100",
+            "--throughput=-1",
+            f"--transactional-id={transactional_id}",
+            "--transaction-duration-ms=20",
+            "--command-property",
+            "acks=all",
+        )
+
+    assert {*ids} == {KAFKA, OURS}
+    for bootstrap in (mixed.kafka.bootstrap, mixed.ours.address):
+        found = [value for number in range(PARTITIONS) for value in committed(bootstrap, number)]
+        own = sorted(value for value in found if value is not None and len(value) < 100)
+        assert own == sorted([b"1", b"2", b"rdkafka 1", b"rdkafka 2"] * PARTITIONS)
+        assert len(found) - len(own) == 2 * 200
+
+
+def transactional_ids(bootstrap: str) -> dict[int, str]:
+    """Return a transactional id for each coordinator."""
+    found = dict[int, str]()
+    for number in range(40):
+        name = f"t{number}"
+        request = FindCoordinatorRequest(key=name, key_type=1)
+
+        def coordinator(request: FindCoordinatorRequest = request) -> tuple[int, int]:
+            with Connection(bootstrap.split(",", maxsplit=1)[0]) as connection:
+                answer = connection.ask(request, 3, answer=FindCoordinatorResponse)
+            return answer.error_code, answer.node_id
+
+        wait_for_result(lambda: coordinator()[0], 0)
+        found.setdefault(coordinator()[1], name)
+    return found
+
+
+def commit_and_abort(bootstrap: str, transactional_id: str, value: bytes) -> None:
+    with cordwood.Producer(bootstrap, acks="all", transactional_id=transactional_id) as producer:
+        for word, is_committed in ((b"aborted", False), (value, True)):
+            producer.begin()
+            for number in range(PARTITIONS):
+                producer.send(TOPIC, word, partition=number)
+            if is_committed:
+                producer.commit()
+            else:
+                producer.flush()
+                producer.abort()
+
+
+def commit_and_abort_by_librdkafka(bootstrap: str, transactional_id: str, value: bytes) -> None:
+    config = {"bootstrap.servers": bootstrap, "transactional.id": transactional_id}
+    producer = confluent_kafka.Producer(config)
+    producer.init_transactions(30)
+    for word, is_committed in ((b"aborted", False), (value, True)):
+        producer.begin_transaction()
+        for number in range(PARTITIONS):
+            producer.produce(TOPIC, word, partition=number)
+        if is_committed:
+            producer.commit_transaction(30)
+        else:
+            producer.flush(30)
+            producer.abort_transaction(30)
+
+
+def committed(bootstrap: str, partition: int) -> list[bytes | None]:
+    """Return the committed values of a partition."""
+    with cordwood.Consumer(
+        bootstrap, auto_offset_reset="earliest", isolation_level="read_committed"
+    ) as consumer:
+        consumer.assign([(TOPIC, partition)])
+        (end,) = consumer.end_offsets([(TOPIC, partition)]).values()
+        found = list[bytes | None]()
+        while consumer.position((TOPIC, partition)) < end:
+            found += [each.value for each in consumer.poll(1_000)]
+    return found
 
 
 def reassign(bootstrap: str, target: int) -> None:

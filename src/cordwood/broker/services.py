@@ -78,6 +78,11 @@ FEATURES: Final = BrokerFeatures(
 )
 
 
+#: The features of a broker in a cluster with ZooKeeper, which finalizes none, as Kafka 3.9. A
+#: client would otherwise end transactions with a new epoch at a coordinator that does not know it.
+UNFINALIZED: Final = BrokerFeatures(epoch=-1)
+
+
 class ControllerRequests(Protocol):
     """The controller of a cluster on this broker, for requests of clients and brokers.
 

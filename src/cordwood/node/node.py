@@ -50,7 +50,7 @@ from cordwood.broker.process.deletion_log import report_deletion
 from cordwood.broker.process.loop_watchdog import LoopWatchdog, log_slow_call
 from cordwood.broker.replication.future_replica import MoveParts
 from cordwood.broker.replication.replica_alter_log_dirs_manager import ReplicaAlterLogDirsManager
-from cordwood.broker.services import FEATURES, BrokerServices
+from cordwood.broker.services import FEATURES, UNFINALIZED, BrokerServices
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.broker.settings.operation import METRICS_LISTENER, page_address
 from cordwood.client.network.runtime import ClientRuntime
@@ -201,7 +201,7 @@ class Node:
             clock=runtime.network_clock,
             scheduler=runtime.network_scheduler,
             turns=turns,
-            features=FEATURES,
+            features=FEATURES if found.controller is None else UNFINALIZED,
             configs=configs,
             throttles=throttles,
             config_changes=found.config_changes,

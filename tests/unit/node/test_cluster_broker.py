@@ -1,6 +1,7 @@
 """Tests of brokers in a cluster: replication, leaders, configurations, topics."""
 
 from cordwood.broker.config.config_resources import topic_resource
+from cordwood.broker.services import BrokerFeatures
 from cordwood.broker.topics.topic_selection import TopicReference
 from cordwood.client.aio import Admin, Consumer, Producer
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -243,3 +244,11 @@ def test_replicas_move_between_directories_while_records_arrive() -> None:
 def directory_of(found: Cluster, node_id: int) -> str:
     """Return the log directory of the replica."""
     return found.brokers[node_id].logs.logs[ORDERS].directory.rpartition("/")[0]
+
+
+def test_broker_of_a_cluster_finalizes_no_features() -> None:
+    async def scene() -> None:
+        async with cluster(1) as found:
+            assert found.brokers[1].features == BrokerFeatures(epoch=-1)
+
+    run(scene())

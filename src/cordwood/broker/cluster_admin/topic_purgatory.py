@@ -1,7 +1,7 @@
 """Requests that wait for the image of the cluster (Kafka: `topicPurgatory` of `ZkAdminManager`).
 
-Kafka: `DelayedCreatePartitions`, `DelayedDeleteTopics`, `DelayedElectLeader`. A topic that is stored
-exists for clients when the controller has sent its leaders to this broker.
+Kafka: `DelayedCreatePartitions`, `DelayedDeleteTopics`, `DelayedElectLeader`. A topic that is
+stored exists for clients when the controller has sent its leaders to this broker.
 """
 
 import asyncio

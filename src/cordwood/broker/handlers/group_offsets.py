@@ -183,10 +183,11 @@ async def _committed_in_transaction(
         future = groups.runtime.begin(partition, commit)
         _limit(future, broker)
         response = await future
-        assert isinstance(response, TxnOffsetCommitResponse), "the answer of this method"
-        return response
     except KafkaError as error:
         code = _txn_code(error, context.api_version)
+    else:
+        assert isinstance(response, TxnOffsetCommitResponse), "the answer of this method"
+        return response
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
