@@ -20,6 +20,7 @@ from cordwood.core.errors import DamagedFileError, SettingError
 from cordwood.core.settings import DEFAULT_SOURCE, SettingSource
 from cordwood.core.uuids import format_uuid, make_uuid
 from cordwood.node.cluster_broker import ClusterBroker, ClusterConnections
+from cordwood.node.inter_broker_protocol import ensure_protocol, ensure_registrations
 from cordwood.node.metadata_source import MetadataServices, NodeFoundation, NodeIdentity
 from cordwood.node.runtime import NodeRuntime
 from cordwood.storage.checkpoints.meta_properties import read_meta_properties
@@ -32,6 +33,7 @@ class ClusterMember:
         self, given: Sequence[SettingSource], runtime: NodeRuntime, opened: AsyncExitStack
     ) -> None:
         assert runtime.cluster is not None, "a runtime without these ports serves no cluster"
+        self._given = given
         self._resolved = BROKER_SETTINGS.resolve(given)
         self._runtime = runtime
         self._opened = opened
@@ -49,8 +51,13 @@ class ClusterMember:
     # -- MetadataSource
 
     async def identify(self) -> NodeIdentity:
-        """Begin the session; return the cluster's id, and the id of this broker."""
+        """Begin the session; return the cluster's id, and the id of this broker.
+
+        Raises SettingError if the brokers of the cluster use a protocol that is not supported.
+        """
+        ensure_protocol(self._given)
         await self._connect()
+        ensure_registrations(await self._store.brokers.versions())
         random, facts = self._runtime.ports.random, self._store.facts
         cluster_id = await facts.cluster_id(lambda: format_uuid(make_uuid(random)))
         return NodeIdentity(cluster_id, await self._node_id())

@@ -32,3 +32,25 @@ def test_broker_without_an_id_needs_generated_ids() -> None:
                 await found.start(0, broker_id_generation_enable="false")
 
     run(scene())
+
+
+def test_protocol_of_an_earlier_release_is_refused() -> None:
+    async def scene() -> None:
+        async with cluster() as found:
+            with pytest.raises(SettingError, match=r"3\.4 to 3\.9"):
+                await found.start(1, inter_broker_protocol_version="2.8")
+
+    run(scene())
+
+
+def test_cluster_of_brokers_with_an_early_protocol_is_not_joined() -> None:
+    async def scene() -> None:
+        async with cluster(1) as found:
+            path = "/brokers/ids/1"
+            client = found.clients[1]
+            node = await client.get(path)
+            await client.set(path, node.data.replace(b'"version":5', b'"version":4'))
+            with pytest.raises(SettingError, match="broker 1 is registered by version 4"):
+                await found.start(2)
+
+    run(scene())

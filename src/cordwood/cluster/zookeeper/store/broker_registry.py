@@ -24,6 +24,7 @@ from cordwood.cluster.zookeeper.znodes.broker_znode import (
     BrokerRegistration,
     decode_broker,
     encode_broker,
+    registration_version,
 )
 from cordwood.cluster.zookeeper.znodes.cluster_paths import (
     BROKER_IDS,
@@ -70,6 +71,16 @@ class BrokerRegistry:
         ids = sorted(int(name) for name in await self._requests.children(BROKER_IDS))
         nodes = await self._requests.get_all([broker_path(each) for each in ids])
         return list(_live_brokers(zip(ids, nodes, strict=True)))
+
+    async def versions(self) -> dict[int, int]:
+        """Return the version of each registration, which an old protocol lowers."""
+        ids = sorted(int(name) for name in await self._requests.children(BROKER_IDS))
+        nodes = await self._requests.get_all([broker_path(each) for each in ids])
+        return {
+            broker_id: registration_version(broker_id, node.data)
+            for broker_id, node in zip(ids, nodes, strict=True)
+            if node is not None
+        }
 
     async def until_unregistered(self, broker_id: int) -> None:
         """Wait until an id is free: a process that was killed keeps its id for a session."""

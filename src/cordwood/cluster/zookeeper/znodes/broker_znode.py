@@ -91,6 +91,16 @@ def decode_broker(broker_id: int, data: bytes) -> BrokerRegistration:
     )
 
 
+def registration_version(broker_id: int, data: bytes) -> int:
+    """Return the version of a registration; DamagedFileError."""
+    return decode_json(
+        data,
+        lambda content: integer(content, "version"),
+        path=broker_path(broker_id),
+        expected='{"version":5,...}',
+    )
+
+
 def _registration(broker_id: int, content: dict[str, object]) -> BrokerRegistration:
     version = integer(content, "version")
     if version < 1:
