@@ -84,6 +84,10 @@ class Broker:
         self._node: Node | None = None
         self._runtime: NodeRuntime | None = None
 
+    def __repr__(self) -> str:
+        place = "not running" if self._node is None else f"at {self.address}"
+        return f"<cordwood.Broker {place}, data in {self._given.texts['log.dirs']!r}>"
+
     @property
     def address(self) -> str:
         """The bootstrap address as `host:port`, of the first listener."""

@@ -79,3 +79,12 @@ def test_embedded_broker_accepts_connections_within_the_descriptors_of_its_progr
 
     assert runtime is not None
     assert (runtime.max_open_files, runtime.max_connections) == DescriptorBudget.of_program()
+
+
+def test_broker_shows_its_address_and_its_data(tmp_path: Path) -> None:
+    data = str(tmp_path / "logs")
+    broker = cordwood.Broker(data)
+
+    with broker:
+        assert repr(broker) == f"<cordwood.Broker at {broker.address}, data in {data!r}>"
+    assert repr(broker) == f"<cordwood.Broker not running, data in {data!r}>"

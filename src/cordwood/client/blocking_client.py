@@ -30,6 +30,7 @@ class BlockingClient:
     def __init__(self, client: AsyncioClient, finalize: Callable[[], Closing]) -> None:
         """Start a client; `finalize` closes one that its user did not close."""
         self.settings = client.settings
+        self._shown = client
         self._thread = LoopThread(f"cordwood-{client.settings.client_id}")
         try:
             self._thread.run(client.start())
@@ -38,6 +39,9 @@ class BlockingClient:
             raise
         self._close = client.close
         self._finalize = weakref.finalize(self, self._thread.end, finalize)
+
+    def __repr__(self) -> str:
+        return repr(self._shown).replace(".aio", "", 1)
 
     def __enter__(self) -> Self:
         return self

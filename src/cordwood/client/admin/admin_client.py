@@ -30,6 +30,7 @@ from cordwood.client.admin.admin_types import (
 from cordwood.client.admin.group_administration import GroupAdministration
 from cordwood.client.admin.leadership_administration import LeadershipAdministration
 from cordwood.client.admin.transaction_administration import TransactionAdministration
+from cordwood.client.client_repr import client_repr
 from cordwood.client.consumer.offset_fetcher import FoundOffset, list_offsets
 from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.network_client import NetworkClient
@@ -143,6 +144,9 @@ class Admin(  # tidy: allow[class-lines] the calls of its users
     ) -> Self:
         """Return an admin client configured by Kafka's setting names."""
         return cls(tls=tls, **cast("ClientOptions", options_of(ClientSettings, config)))
+
+    def __repr__(self) -> str:
+        return client_repr("Admin", self.settings, is_running=self._client is not None)
 
     async def __aenter__(self) -> Self:
         await self.start()

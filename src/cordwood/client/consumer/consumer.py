@@ -19,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, Self, TypeAlias, Unpack, cast
 
 from cordwood.client.consumer.completed_fetch import CompletedFetch, ConsumedRecord
+from cordwood.client.consumer.consumer_repr import consumer_repr
 from cordwood.client.consumer.consumer_settings import consumer_settings
 from cordwood.client.consumer.fetcher import Fetcher
 from cordwood.client.consumer.group_subscription import (
@@ -119,6 +120,11 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
         """Return a consumer configured by Kafka's setting names."""
         options = cast("ConsumerOptions", options_of(ConsumerSettings, config))
         return cls(deserializers=deserializers, tls=tls, **options)
+
+    def __repr__(self) -> str:
+        return consumer_repr(
+            self.settings, self._group, assigned=self._subscriptions, client=self._client
+        )
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Self, Unpack, cast
 
+from cordwood.client.client_repr import client_repr
 from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.runtime import ClientRuntime, LoopTurn, system_runtime
@@ -83,6 +84,12 @@ class Producer(Generic[K, V]):
         """Return a producer configured by Kafka's setting names."""
         options = cast("ProducerOptions", options_of(ProducerSettings, config))
         return cls(serializers=serializers, partitioner=partitioner, tls=tls, **options)
+
+    def __repr__(self) -> str:
+        name = self.settings.transactional_id
+        facts = None if name is None else f"transactional id {name!r}"
+        is_running = self._client is not None
+        return client_repr("Producer", self.settings, facts, is_running=is_running)
 
     async def __aenter__(self) -> Self:
         await self.start()
