@@ -14,7 +14,7 @@ pure. No bytes are copied here: a column is a slice of its chunk.
     sequence                int32
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -84,6 +84,11 @@ def read_table(buffer: Buffer, decoder: Decoder, *, request: ReadRequest | None 
     request = request or ReadRequest()
     target = schema(request.columns, is_view=request.is_view)
     return pa.Table.from_batches(read_columns(buffer, decoder, request=request), target)
+
+
+def table_of(batches: Iterable[pa.RecordBatch], columns: Sequence[str] | None = None) -> pa.Table:
+    """Return record batches of these columns, by default all, as one table, which may be empty."""
+    return pa.Table.from_batches(batches, schema(COLUMNS if columns is None else columns))
 
 
 def _record_batch(target: pa.Schema, chunk: ColumnChunk) -> pa.RecordBatch:

@@ -1,12 +1,16 @@
 """Views returned by `open_log` and `open_directory`."""
 
 import json
+from collections.abc import Iterator
+from typing import assert_type
 
 import pytest
 
 from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.records.record import Record
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench import partition_view
 from cordwood.workbench.partition_view import PartitionOffsets, open_partition, open_partitions
 from tests.unit.storage.log_samples import DIRECTORY, filled
 from tests.unit.storage.reader_samples import directory, logged
@@ -69,6 +73,41 @@ def test_view_returns_all_columns_of_a_range_by_default() -> None:
 
     assert [batch.column("offset").to_pylist() for batch in batches] == [[2], [3, 4], [5]]
     assert len(batches[0].schema) == 10
+
+
+def test_view_is_iterable_over_its_records() -> None:
+    view = open_partition(written(), DIRECTORY, clock=VirtualClock())
+
+    found = [(record.offset, record.key) for record in view]
+
+    assert found == [(offset, b"key") for offset in range(7)]
+
+
+def test_view_returns_the_records_of_a_range() -> None:
+    view = open_partition(written(), DIRECTORY, clock=VirtualClock())
+
+    records = assert_type(view.records(start=2, end=5), Iterator[Record])
+
+    assert [record.offset for record in records] == [2, 3, 4]
+    with pytest.raises(SettingError, match="isolation"):
+        view.records(isolation="committed")
+
+
+def test_view_returns_one_table_which_may_be_empty() -> None:
+    view = open_partition(written(), DIRECTORY, clock=VirtualClock())
+
+    table, empty = view.to_table(["offset"], start=2), view.to_table(["key"], start=7)
+
+    assert table.column("offset").to_pylist() == [2, 3, 4, 5, 6]
+    assert (empty.column_names, empty.num_rows) == (["key"], 0)
+
+
+def test_view_names_the_remedy_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partition_view, "find_spec", lambda name: None)
+    view = open_partition(written(), DIRECTORY, clock=VirtualClock())
+
+    with pytest.raises(SettingError, match=r"pip install pandas, or use to_table\(\)"):
+        view.to_pandas()
 
 
 @pytest.mark.parametrize(

@@ -6,21 +6,13 @@ records. The decoder filters records before the position, control records and ab
 """
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise, repeat
+from itertools import repeat
 from typing import Final, cast
 
 from cordwood.client.consumer.completed_fetch import CompletedFetch, ConsumedRecord
 from cordwood.client.serializers import Deserializers, ReadK, ReadV, as_is
-from cordwood.records.decoder import (
-    BinaryColumn,
-    ColumnChunk,
-    Decoder,
-    FixedColumn,
-    HeadersColumn,
-    ReadRequest,
-    Selection,
-)
-from cordwood.records.record import NO_HEADERS, Header, TimestampType
+from cordwood.records.column_values import bytes_of, headers_of, numbers_of, timestamp_types_of
+from cordwood.records.decoder import BinaryColumn, ColumnChunk, Decoder, ReadRequest, Selection
 
 PAYS_FROM: Final = 100_000
 
@@ -33,7 +25,6 @@ _COLUMNS: Final = (
     "headers",
     "partition_leader_epoch",
 )
-_TYPES: Final = {int(kind): kind for kind in TimestampType}
 
 
 def records_from_columns(
@@ -57,50 +48,23 @@ def _rows(
     columns = zip(
         repeat(topic),
         repeat(partition),
-        _numbers(chunk, "offset"),
-        _numbers(chunk, "timestamp"),
-        map(_TYPES.__getitem__, _numbers(chunk, "timestamp_type")),
+        numbers_of(chunk, "offset"),
+        numbers_of(chunk, "timestamp"),
+        timestamp_types_of(chunk),
         _read(chunk, "key", read.key),
         _read(chunk, "value", read.value),
-        _headers(chunk),
-        _numbers(chunk, "partition_leader_epoch"),
+        headers_of(chunk),
+        numbers_of(chunk, "partition_leader_epoch"),
         strict=False,
     )
     return map(ConsumedRecord._make, columns)
 
 
-def _numbers(chunk: ColumnChunk, name: str) -> list[int]:
-    numbers: list[int] = cast("FixedColumn", chunk.columns[name]).numbers.tolist()
-    return numbers
-
-
 def _read(chunk: ColumnChunk, name: str, read: Callable[[bytes], ReadV]) -> Iterator[ReadV | None]:
     column = cast("BinaryColumn", chunk.columns[name])
-    values = _values(column)
+    values = bytes_of(column)
     if read is as_is:
         return cast("Iterator[ReadV | None]", iter(values))
     if not column.nulls:
         return map(read, cast("list[bytes]", values))
     return (None if value is None else read(value) for value in values)
-
-
-def _values(column: BinaryColumn) -> list[bytes | None]:
-    """Return a column's values, row by row."""
-    starts, data = column.starts.tolist(), column.data.tobytes()
-    values: list[bytes | None] = [data[start:end] for start, end in pairwise(starts)]
-    if column.nulls:
-        bits = column.bits.tobytes()
-        for row in range(len(values)):
-            if not bits[row >> 3] >> (row & 7) & 1:
-                values[row] = None
-    return values
-
-
-def _headers(chunk: ColumnChunk) -> Iterator[tuple[Header, ...]]:
-    column = cast("HeadersColumn", chunk.columns["headers"])
-    if not column.pairs:
-        return repeat(NO_HEADERS)
-    keys = (cast("bytes", key).decode() for key in _values(column.keys))
-    pairs = list(zip(keys, _values(column.values), strict=True))
-    starts = column.starts.tolist()
-    return (tuple(pairs[start:end]) for start, end in pairwise(starts))
