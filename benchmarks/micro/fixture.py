@@ -16,7 +16,7 @@ from typing import Final
 
 import cordwood
 from benchmarks.figure import Bound, Figure
-from cordwood.testing.kafka_fixture import Kafka, KafkaOptions
+from cordwood.testing import Kafka, KafkaOptions
 
 #: The design's limit from the call of the fixture to the first answer, in milliseconds.
 READY_GOAL_MS: Final = 20

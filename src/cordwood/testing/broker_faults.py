@@ -17,9 +17,11 @@ armed on the test's thread; requests meet them on the broker's.
 """
 
 import errno
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Final, Protocol, Self, TypeAlias
 
 from cordwood.broker.network.connection import Handle
@@ -54,6 +56,22 @@ class FaultNotMetError(AssertionError):
 
     Remedy: correct the name of the API or the topic, or plan the fault with `times=None`.
     """
+
+
+def ensure_api(api: str) -> None:
+    """Raise ValueError for an unknown name of an API, with the nearest known one."""
+    __tracebackhide__ = True
+    if api in _APIS:
+        return
+    by_words = {name.casefold(): name for name in sorted(_APIS)}
+    words = re.sub(r"[\W_]|request$", "", api.casefold())
+    near = get_close_matches(words, by_words, n=1)
+    remedy = (
+        f"did you mean {by_words[near[0]]}?"
+        if near
+        else "give Kafka's name of it, such as Produce, Fetch or Metadata"
+    )
+    raise ValueError(f"unknown API {api!r}; {remedy}")
 
 
 def last_of(first: int, times: int | None) -> int:
@@ -129,6 +147,7 @@ class ArmedFault:
 
     def ensure_met(self) -> None:
         """Raise FaultNotMetError if fewer requests or calls than planned have met the fault."""
+        __tracebackhide__ = True
         if not self.met:
             raise FaultNotMetError(f"{self._description}: armed, and never met")
         if self._times is not None and self.met < self._times:
@@ -141,6 +160,7 @@ class ArmedFault:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        __tracebackhide__ = True
         self.end()
         if kind is None:
             self.ensure_met()
@@ -159,12 +179,15 @@ class BrokerFaults:
         self._requests: tuple[RequestFault, ...] = ()
         self._armed: list[ArmedFault] = []
 
+    def __repr__(self) -> str:
+        return f"<BrokerFaults: {', '.join(map(repr, self._armed)) or 'none'}>"
+
     def on(
         self, api: str, *, topic: str | None = None, first: int = 1, times: int | None = 1
     ) -> "RequestFaultBuilder":
         """Select requests by Kafka's name of their API, and optionally by a topic they name."""
-        if api not in _APIS:
-            raise ValueError(f"unknown API {api!r}; the APIs are {', '.join(sorted(_APIS))}")
+        __tracebackhide__ = True
+        ensure_api(api)
         words = f"{api} of {topic}" if topic else api
         return RequestFaultBuilder(self, RequestFault(api, topic, first=first, times=times), words)
 
@@ -180,6 +203,7 @@ class BrokerFaults:
 
     def clear(self) -> None:
         """Disarm all faults; FaultNotMetError if one was not met as planned."""
+        __tracebackhide__ = True
         ended = tuple(self._armed)
         for armed in ended:
             armed.end()
@@ -247,6 +271,9 @@ class RequestFaultBuilder:
         self._fault = fault
         self._words = words
 
+    def __repr__(self) -> str:
+        return f"<{self._words}: not armed; call fail, delay, drop or close>"
+
     def fail(self, error: type[KafkaError] | KafkaError) -> ArmedFault:
         """Respond with an error, without handling the request."""
         raised = error("injected by the test") if isinstance(error, type) else error
@@ -279,6 +306,9 @@ class DiskFaultBuilder:
         self._faults = faults
         self._fault = fault
         self._times = times
+
+    def __repr__(self) -> str:
+        return f"<{self._fault.on} of {self._fault.path}: not armed; call fail, fill or tear>"
 
     def fail(self, code: int = errno.EIO) -> ArmedFault:
         """Raise an OSError with the code, without any effect."""

@@ -1,12 +1,13 @@
 """Clock of a broker under test, controlled from the test's thread."""
 
 import asyncio
-from typing import Final
+from datetime import timedelta
+from typing import Final, Unpack
 
 from cordwood.client.loop_thread import LoopThread
 from cordwood.core.types import TimestampMs
 from cordwood.testing.running_clock import RunningClock
-from cordwood.testing.virtual_clock import duration_ms
+from cordwood.testing.virtual_clock import Duration, duration_ms, time_text
 
 #: Loop turns that complete the work of the last calls; with inline workers no call blocks.
 _LAST_TURNS: Final = 10
@@ -19,15 +20,25 @@ class KafkaClock:
         self._clock = clock
         self._thread = thread
 
+    def __repr__(self) -> str:
+        state = "running" if self._clock.is_running else "frozen"
+        return f"<KafkaClock at {time_text(self.now_ms())}, {state}>"
+
     def now_ms(self) -> TimestampMs:
         """Return the broker's time in milliseconds since 1970."""
         return self._clock.now_ms()
 
-    def advance(
-        self, *, days: float = 0, hours: float = 0, seconds: float = 0, ms: float = 0
-    ) -> None:
-        """Advance time at once; on return, all due work is done, in order."""
-        self._thread.run(self._advance(duration_ms(days=days, hours=hours, seconds=seconds, ms=ms)))
+    def advance(self, by: timedelta | None = None, /, **units: Unpack[Duration]) -> None:
+        """Advance time at once; on return, all due work is done, in order.
+
+        Args:
+            by: A timedelta, in place of units or in addition to them.
+            units: Numbers of days, hours, minutes, seconds and ms.
+
+        >>> kafka.clock.advance(hours=1, minutes=30)
+        """
+        __tracebackhide__ = True
+        self._thread.run(self._advance(duration_ms(by, **units)))
 
     def freeze(self) -> None:
         """Stop time until it is advanced, or runs again."""

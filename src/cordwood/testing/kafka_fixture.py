@@ -13,6 +13,7 @@ call returns.
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Final, NamedTuple, Self
 
 from cordwood.broker.process.descriptor_budget import DescriptorBudget
@@ -20,7 +21,7 @@ from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.client.loop_thread import LoopThread
 from cordwood.config import ensure_valid
-from cordwood.core.errors import KafkaError, UnknownTopicOrPartitionError
+from cordwood.core.errors import KafkaError, SettingError, UnknownTopicOrPartitionError
 from cordwood.core.settings import SettingSource, SettingValue, texts_of
 from cordwood.core.system import LoopScheduler, SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import TimestampMs
@@ -35,10 +36,12 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     RECOVERY_POINTS,
 )
 from cordwood.storage.log.log_read import FetchIsolation
+from cordwood.storage.topic_settings import TOPIC_SETTINGS
 from cordwood.testing.broker_faults import BrokerFaults
 from cordwood.testing.disk_model import DirectoryNode
 from cordwood.testing.inline_runtime import inline_runtime
 from cordwood.testing.kafka_clock import KafkaClock
+from cordwood.testing.kafka_options import KafkaOptions
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.running_clock import RunningClock
 
@@ -46,6 +49,8 @@ MEMORY: Final = "/kafka-logs"
 
 _ANYWHERE: Final = "PLAINTEXT://127.0.0.1:0"
 _READ_BYTES: Final = 1 << 20
+#: Names of topics in the repr of a broker.
+_SHOWN: Final = 5
 
 #: Where a broker for tests differs from Kafka's defaults; docs/testing.md has the reasons.
 SETTINGS: Final[Mapping[str, str]] = {
@@ -65,20 +70,11 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaOptions:
-    """Options of a test's broker; `directory` is the place of files that are not in memory."""
-
-    auto_create: bool = True
-    config: Mapping[str, SettingValue] = field(default_factory=dict)
-    directory: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class KafkaSnapshot:
     """Saved files and time of a broker."""
 
-    files: DirectoryNode
+    files: DirectoryNode = field(repr=False)
     now_ms: TimestampMs
     is_running: bool
 
@@ -92,7 +88,13 @@ class _BrokerPorts(NamedTuple):
 
 
 class Kafka:
-    """A broker that serves from its start until `close`."""
+    """A broker that serves from its start until `close`, or in a `with` block.
+
+    >>> with Kafka.start() as kafka:
+    ...     kafka.create_topic("orders", partitions=2)
+    ...     kafka.records("orders")
+    []
+    """
 
     def __init__(self, thread: LoopThread, ports: _BrokerPorts, options: KafkaOptions) -> None:
         self.clock = KafkaClock(ports.clock, thread)
@@ -106,12 +108,36 @@ class Kafka:
         self._thread = thread
         self._ports = ports
         self._texts = _texts_of(options)
+        self._address = ""
         self._node: Node | None = None
         self._broker: BrokerServices | None = None
 
+    def __repr__(self) -> str:
+        if self._node is None or self._broker is None:
+            return f"<cordwood.testing.Kafka of {self._address}, closed>"
+        topics = self._broker.metadata.image.topics.values()
+        names = sorted(each.name for each in topics if not each.is_internal)
+        more = ", ..." if len(names) > _SHOWN else ""
+        shown = f"topics {', '.join(names[:_SHOWN])}{more}" if names else "no topics"
+        return f"<cordwood.testing.Kafka at {self._address}, {shown}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        __tracebackhide__ = True
+        self.close()
+
     @classmethod
-    def start(cls, options: KafkaOptions) -> Self:
-        """Start a broker and return it."""
+    def start(cls, options: KafkaOptions | None = None) -> Self:
+        """Start a broker and return it.
+
+        >>> kafka = Kafka.start(KafkaOptions(config={"num.partitions": 2}))
+        >>> kafka.close()
+        """
+        options = options or KafkaOptions()
+        if options.is_on_disk and options.directory is None:
+            raise ValueError("files on disk need a place; give KafkaOptions(directory=...)")
         thread = LoopThread("cordwood-kafka", owner="broker")
         kafka: Self | None = None
         try:
@@ -129,16 +155,41 @@ class Kafka:
         return str(next(iter(self._node.addresses.values())))
 
     def create_topic(self, name: str, *, partitions: int = 1, **configs: SettingValue) -> None:
-        """Create a topic; configs are named with underscores for dots: `retention_ms=1000`."""
+        """Create a topic.
+
+        Args:
+            name: The name of the topic.
+            partitions: Number of partitions.
+            configs: Settings of the topic, with underscores for dots.
+
+        >>> kafka.create_topic("stock", partitions=2, retention_ms=3_600_000)
+        """
+        __tracebackhide__ = True
         texts = [(key.replace("_", "."), text) for key, text in texts_of(configs).items()]
+        try:
+            TOPIC_SETTINGS.refuse_unknown(key for key, _ in texts)
+        except SettingError as error:
+            raise error.with_traceback(None)  # noqa: B904  # it is the same error
         new = NewTopic(name=name, partitions=partitions, configs=texts)
         (outcome,) = self._thread.run(self._serving.topics.create([new]))
         if isinstance(outcome, KafkaError):
             raise outcome
 
     def records(self, topic: str, *, partition: int | None = None) -> list[Record]:
-        """Return the records of a topic that a consumer would read, by partition and offset."""
-        data = self._thread.call(lambda: self._read(topic, partition))
+        """Return the records of a topic that a consumer would read, by partition and offset.
+
+        Args:
+            topic: The name of the topic; UnknownTopicOrPartitionError if there is none.
+            partition: The partition to read, by default all.
+
+        >>> [record.value for record in kafka.records("orders")]
+        [b'3 beams']
+        """
+        __tracebackhide__ = True
+        try:
+            data = self._thread.call(lambda: self._read(topic, partition))
+        except KafkaError as error:
+            raise error.with_traceback(None)  # noqa: B904  # it is the same error
         return [
             record
             for part in data
@@ -165,6 +216,7 @@ class Kafka:
 
     def close(self) -> None:
         """Stop; FaultNotMetError if a fault was not met as planned."""
+        __tracebackhide__ = True
         try:
             self.faults.clear()
         finally:
@@ -182,6 +234,7 @@ class Kafka:
         ensure_valid(source)
         self._node = Node([source], self._ports.runtime, around=self.faults.around)
         self._broker = await self._node.start()
+        self._address = self.bootstrap
         if self._texts["listeners"] == _ANYWHERE:
             self._texts["listeners"] = f"PLAINTEXT://{self.bootstrap}"
 
@@ -226,9 +279,22 @@ class Kafka:
         """Return the batches of a topic, those of each partition in offset order."""
         image = self._serving.metadata.image.topics.get(topic)
         if image is None:
-            raise UnknownTopicOrPartitionError(f"the broker has no topic {topic!r}")
-        wanted = range(len(image.partitions)) if partition is None else (partition,)
+            raise UnknownTopicOrPartitionError(self._unknown(topic))
+        count = len(image.partitions)
+        if partition is not None and partition not in range(count):
+            raise UnknownTopicOrPartitionError(
+                f"topic {topic!r} has no partition {partition}; it has 0 to {count - 1}"
+            )
+        wanted = range(count) if partition is None else (partition,)
         return [part for index in wanted for part in self._read_partition(topic, index)]
+
+    def _unknown(self, topic: str) -> str:
+        """Return the text of an error about a topic that does not exist."""
+        topics = self._serving.metadata.image.topics.values()
+        names = sorted(each.name for each in topics if not each.is_internal)
+        near = get_close_matches(topic, names, n=1)
+        remedy = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names) or 'none'}"
+        return f"the broker has no topic {topic!r}; {remedy}"
 
     def _read_partition(self, topic: str, index: int) -> list[bytes]:
         partition = self._serving.partitions.get(topic, index)
@@ -255,7 +321,7 @@ async def _broker_ports(options: KafkaOptions) -> _BrokerPorts:
     real = SystemClock()
     scheduler = LoopScheduler(asyncio.get_running_loop(), real)
     clock = RunningClock(real, scheduler)
-    memory = MemoryFiles(clock) if options.directory is None else None
+    memory = None if options.is_on_disk else MemoryFiles(clock)
     files = memory or SystemFiles()
     budget = DescriptorBudget.of_program()
     runtime = replace(

@@ -2,21 +2,48 @@
 
 import heapq
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from cordwood.core.types import TimestampMs
 
 DEFAULT_START_MS = TimestampMs(1_700_000_000_000)
 
 
-def duration_ms(*, days: float = 0, hours: float = 0, seconds: float = 0, ms: float = 0) -> float:
-    """Return a duration in milliseconds; ValueError if it is negative."""
-    passed = timedelta(days=days, hours=hours, seconds=seconds, milliseconds=ms)
+class Duration(TypedDict, total=False):
+    """Units of an advance; they add up."""
+
+    days: float
+    hours: float
+    minutes: float
+    seconds: float
+    ms: float
+
+
+def duration_ms(by: timedelta | None = None, /, **units: float) -> float:
+    """Return a duration in milliseconds, from a timedelta or from numbers of units.
+
+    ValueError if it is negative; TypeError for a number without a unit.
+    """
+    __tracebackhide__ = True
+    unknown = sorted(units.keys() - Duration.__annotations__)
+    if unknown:
+        known = ", ".join(Duration.__annotations__)
+        raise TypeError(f"{unknown[0]} is not a unit of time; choose from {known}")
+    if not isinstance(by, timedelta | None):
+        raise TypeError(f"{by!r} has no unit; write advance(seconds={by!r}), or give a timedelta")
+    ms = units.pop("ms", 0)
+    passed = timedelta(milliseconds=ms, **units) + (by or timedelta(0))
     if passed < timedelta(0):
         raise ValueError("time cannot go backwards; only the wall clock can: jump_wall")
     return passed / timedelta(milliseconds=1)
+
+
+def time_text(now_ms: TimestampMs) -> str:
+    """Return a time in milliseconds since 1970 as a text of ISO 8601."""
+    since = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=now_ms)
+    return since.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 #: The queue is freed of cancelled timers when it has twice as many entries as before, and these.
@@ -54,6 +81,9 @@ class VirtualClock:
         self._order = count()
         self._is_in_call = False
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {time_text(self.now_ms())}>"
+
     def now_ms(self) -> TimestampMs:
         return TimestampMs(self._start_ms + self._wall_offset_ms + int(self.monotonic_ms()))
 
@@ -68,16 +98,14 @@ class VirtualClock:
             raise ValueError(f"an interval is above 0, not {interval_ms} ms")
         return self._push(self.monotonic_ms() + interval_ms, VirtualTimer(call, interval_ms))
 
-    def advance(
-        self, *, days: float = 0, hours: float = 0, seconds: float = 0, ms: float = 0
-    ) -> None:
-        """Advance time, and run each due call at its time.
+    def advance(self, by: timedelta | None = None, /, **units: Unpack[Duration]) -> None:
+        """Advance time by a timedelta or by units, and run each due call at its time.
 
         An error in a call is raised here, with the clock at the call's time; no other call is lost.
         A call that itself advances time delays the others: calls do not overlap.
         """
-        ms = duration_ms(days=days, hours=hours, seconds=seconds, ms=ms)
-        self.advance_to(self.monotonic_ms() + ms)
+        __tracebackhide__ = True
+        self.advance_to(self.monotonic_ms() + duration_ms(by, **units))
 
     def advance_to(self, end_ms: float) -> None:
         """Advance to a monotonic time, unless it is past, and run each due call at its time."""

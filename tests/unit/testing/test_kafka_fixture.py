@@ -17,8 +17,8 @@ from cordwood.core.errors import (
     UnknownTopicOrPartitionError,
 )
 from cordwood.records.record import TimestampType
-from cordwood.testing import kafka_fixture
-from cordwood.testing.kafka_fixture import Kafka, KafkaOptions
+from cordwood.testing import KafkaOptions, kafka_fixture
+from cordwood.testing.kafka_fixture import Kafka
 from tests.descriptors import open_descriptors
 
 
@@ -292,3 +292,25 @@ def test_session_of_a_member_ends_when_the_clock_is_advanced(kafka: Kafka) -> No
         kafka.clock.advance(seconds=60)
 
         assert (before, state(admin)) == ("Stable", "Empty")
+
+
+def test_broker_shows_its_address_and_its_topics(kafka: Kafka) -> None:
+    kafka.create_topic("stock")
+    kafka.create_topic("orders")
+
+    assert repr(kafka) == f"<cordwood.testing.Kafka at {kafka.bootstrap}, topics orders, stock>"
+    assert repr(kafka.clock).endswith(", running>")
+    assert repr(kafka.faults) == "<BrokerFaults: none>"
+    assert repr(kafka.faults.on("Produce", topic="orders")).startswith("<Produce of orders: not")
+
+
+def test_broker_is_closed_by_its_block() -> None:
+    with Kafka.start() as kafka:
+        kafka.create_topic("orders")
+
+    assert repr(kafka).endswith(", closed>")
+
+
+def test_broker_on_disk_needs_a_place() -> None:
+    with pytest.raises(ValueError, match="KafkaOptions\\(directory"):
+        Kafka.start(KafkaOptions(files="disk"))

@@ -2,12 +2,14 @@
 
 import gc
 import math
+import re
 import weakref
+from datetime import timedelta
 
 import pytest
 
 from cordwood.core.types import TimestampMs
-from cordwood.testing.virtual_clock import VirtualClock, VirtualTimer
+from cordwood.testing.virtual_clock import Duration, VirtualClock, VirtualTimer
 
 
 def test_clock_advances_by_the_given_time() -> None:
@@ -86,3 +88,26 @@ def test_slow_call_delays_later_calls_without_turning_time_back() -> None:
     assert seen == [("lag", 60), ("every", 60)]
     assert clock.monotonic_ms() == 60
     assert clock.next_call_ms() == 75
+
+
+def test_clock_advances_by_a_timedelta_and_by_units() -> None:
+    clock = VirtualClock()
+
+    clock.advance(timedelta(hours=1), minutes=1, ms=5)
+
+    assert clock.monotonic_ms() == 3_660_005
+    assert repr(clock) == "<VirtualClock at 2023-11-14T23:14:20.005Z>"
+
+
+@pytest.mark.parametrize(
+    ("by", "units", "remedy"),
+    (
+        ((2,), {}, "2 has no unit; write advance(seconds=2), or give a timedelta"),
+        ((), {"hour": 1}, "hour is not a unit of time; choose from days, hours, minutes"),
+    ),
+)
+def test_advance_without_a_known_unit_is_rejected(
+    by: tuple[timedelta, ...], units: Duration, remedy: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(remedy)):
+        VirtualClock().advance(*by, **units)

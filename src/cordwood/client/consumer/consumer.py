@@ -70,9 +70,8 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
     """Consumer; `ReadK` and `ReadV` are the types of its deserializers.
 
     >>> async def main():
-    ...     async with aio.Consumer(
-    ...         "127.0.0.1:9092", group="billing", auto_offset_reset="earliest"
-    ...     ) as consumer:
+    ...     settings = {"group": "billing", "auto_offset_reset": "earliest"}
+    ...     async with aio.Consumer("127.0.0.1:9092", **settings) as consumer:
     ...         consumer.subscribe(["orders"])
     ...         async for record in consumer:
     ...             return record.offset, record.value
@@ -122,9 +121,8 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
         return cls(deserializers=deserializers, tls=tls, **options)
 
     def __repr__(self) -> str:
-        return consumer_repr(
-            self.settings, self._group, assigned=self._subscriptions, client=self._client
-        )
+        client, group = self._client, self._group
+        return consumer_repr(self._subscriptions, self.settings, client=client, group=group)
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -8,11 +8,11 @@ from cordwood.client.settings import ConsumerSettings
 
 
 def consumer_repr(
-    settings: ConsumerSettings,
-    group: GroupSubscription | None,
-    *,
     assigned: SubscriptionState,
+    settings: ConsumerSettings,
+    *,
     client: NetworkClient | None,
+    group: GroupSubscription | None,
 ) -> str:
     """Return a text with the group, the subscription and the number of assigned partitions."""
     names = () if group is None else sorted(group.subscription.names)
