@@ -264,7 +264,15 @@ class BlockingAdministration:
     def alter_replica_log_dirs(
         self, node_id: int, directories: Mapping[tuple[str, int], str]
     ) -> dict[TopicPartition, KafkaError | None]:
-        """Begin to move replicas of a broker to these log directories; return the error of each."""
+        """Begin to move replicas of a broker to these log directories; return the error of each.
+
+        Args:
+            node_id: The id of the broker.
+            directories: Paths of log directories by topic and partition.
+
+        >>> admin.alter_replica_log_dirs(1, {("orders", 0): "/kafka-logs"})[("orders", 0)] is None
+        True
+        """
         return self._thread.run(self._admin.alter_replica_log_dirs(node_id, directories))
 
     def list_reassignments(self) -> dict[TopicPartition, PartitionReassignment]:
