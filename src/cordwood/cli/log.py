@@ -10,6 +10,7 @@ import typer
 
 from cordwood.cli import (
     log_adopt,
+    log_diff,
     log_explain,
     log_reindex,
     log_salvage,
@@ -30,6 +31,7 @@ log_verify.add_to(app)
 log_stat.add_to(app)
 log_adopt.add_to(app)
 log_explain.add_to(app)
+log_diff.add_to(app)
 log_reindex.add_to(app)
 log_salvage.add_to(app)
 
