@@ -18,7 +18,7 @@ from cordwood.client.loop_thread import LoopThread
 from cordwood.compaction.runner.process_runner import ProcessRunner
 from cordwood.config import ensure_valid
 from cordwood.core import system
-from cordwood.core.errors import InvalidRequestError
+from cordwood.core.errors import InvalidRequestError, LogDirectoryError
 from cordwood.core.ports import Lane, LoopPorts
 from cordwood.core.settings import SettingSource, SettingValue, texts_of
 from cordwood.node.cluster_ports import system_cluster_ports
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: The highest number of cleaning passes at a time; a thread waits for each of them.
 _MAX_PASSES: Final = 64
+#: Log directories of the brokers of this program. Another process is detected by its lock.
+_SERVED: Final = set[str]()
 
 
 def system_runtime(budget: DescriptorBudget, *, host: str) -> NodeRuntime:
@@ -103,15 +105,25 @@ class Broker:
         if self._node is not None:
             raise InvalidRequestError("the broker is started already")
         ensure_valid(self._given)
+        data = self._given.texts["log.dirs"]
+        if data in _SERVED:
+            raise LogDirectoryError(
+                "is in use by another broker of this program",
+                path=data,
+                remedy="close that broker, or give this one another directory",
+            )
         self._thread = LoopThread("cordwood-broker", owner="broker")
         try:
             self._thread.run(self._start())
         except BaseException:
             self.close()
             raise
+        _SERVED.add(data)
 
     def close(self) -> None:
         """Complete the requests in progress, then shut down cleanly."""
+        if self._node is not None:
+            _SERVED.discard(self._given.texts["log.dirs"])
         if self._thread is not None:
             self._thread.end(self._stop)
 

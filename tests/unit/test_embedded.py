@@ -88,3 +88,14 @@ def test_broker_shows_its_address_and_its_data(tmp_path: Path) -> None:
     with broker:
         assert repr(broker) == f"<cordwood.Broker at {broker.address}, data in {data!r}>"
     assert repr(broker) == f"<cordwood.Broker not running, data in {data!r}>"
+
+
+def test_second_broker_of_a_program_on_the_same_data_is_rejected_by_its_cause(
+    tmp_path: Path,
+) -> None:
+    cause = "by another broker of this program; close"
+    with cordwood.Broker(tmp_path), pytest.raises(LogDirectoryError, match=cause):
+        cordwood.Broker(tmp_path).start()
+
+    with cordwood.Broker(tmp_path) as broker:
+        assert broker.address

@@ -39,6 +39,7 @@ from cordwood.client.settings import (
     ProducerSettings,
     options_of,
 )
+from cordwood.core.settings import SettingValue
 from cordwood.core.types import TopicPartition
 from cordwood.records.batch_builder import EncodedRecords
 from cordwood.records.record import NO_HEADERS, Header
@@ -233,7 +234,7 @@ class Admin(BlockingAdministration, BlockingClient):
         partitions: int = -1,
         replication_factor: int = -1,
         assignments: Mapping[int, Sequence[int]] | None = None,
-        configs: Mapping[str, str] | None = None,
+        configs: Mapping[str, SettingValue] | None = None,
         validate_only: bool = False,
     ) -> CreatedTopic:
         """Create a topic, and return its id and settings.
@@ -243,10 +244,10 @@ class Admin(BlockingAdministration, BlockingClient):
             partitions: Number of partitions; -1 is the default of the broker.
             replication_factor: Replicas of each partition; -1 is the default of the broker.
             assignments: Ids of brokers by partition, in place of the two numbers.
-            configs: Settings of the topic by Kafka's names, as texts.
+            configs: Settings of the topic by Kafka's names.
             validate_only: Whether to check the request only.
 
-        >>> topic = admin.create_topic("bills", partitions=3, configs={"retention.ms": "60000"})
+        >>> topic = admin.create_topic("bills", partitions=3, configs={"retention.ms": 60_000})
         >>> topic.partitions
         3
         """
@@ -327,9 +328,9 @@ class Admin(BlockingAdministration, BlockingClient):
         self,
         resource: tuple[str, str],
         *,
-        change: Mapping[str, str] | None = None,
-        append: Mapping[str, str] | None = None,
-        subtract: Mapping[str, str] | None = None,
+        change: Mapping[str, SettingValue] | None = None,
+        append: Mapping[str, SettingValue] | None = None,
+        subtract: Mapping[str, SettingValue] | None = None,
         reset: Iterable[str] = (),
         validate_only: bool = False,
     ) -> None:
@@ -337,7 +338,7 @@ class Admin(BlockingAdministration, BlockingClient):
 
         Args:
             resource: Kind and name, as for `describe_configs`.
-            change: New values by name, as texts.
+            change: New values by name.
             append: Items to add to lists, by name.
             subtract: Items to remove from lists, by name.
             reset: Names of settings that return to their defaults.

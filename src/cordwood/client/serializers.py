@@ -54,7 +54,7 @@ def plain(value: Plain) -> bytes:
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     raise SettingError(
-        f"a {type(value).__name__} is neither bytes nor text",
+        f"{type(value).__name__} is neither bytes nor text",
         key="serializers",
         remedy="give the producer Serializers with a function that encodes it",
     )

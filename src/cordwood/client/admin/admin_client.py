@@ -46,6 +46,7 @@ from cordwood.core.errors import (
     UnknownTopicOrPartitionError,
     UnsupportedVersionError,
 )
+from cordwood.core.settings import SettingValue, texts_of
 from cordwood.core.types import TopicPartition
 from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.messages.create_partitions import (
@@ -181,6 +182,8 @@ class Admin(  # tidy: allow[class-lines] the calls of its users
 
         With `creates_topics` brokers may auto-create them, as for a producer.
         """
+        if isinstance(names, str):
+            raise InvalidRequestError(f"{names!r} is one name; give a list of names")
         client, wanted = self._started(), tuple(names)
         lag_ms = _CREATION_MS if creates_topics else _METADATA_LAG_MS
         read = partial(client.current_topics, dict.fromkeys(wanted), creates_topics=creates_topics)
@@ -195,7 +198,7 @@ class Admin(  # tidy: allow[class-lines] the calls of its users
         partitions: int = -1,
         replication_factor: int = -1,
         assignments: Mapping[int, Sequence[int]] | None = None,
-        configs: Mapping[str, str] | None = None,
+        configs: Mapping[str, SettingValue] | None = None,
         validate_only: bool = False,
     ) -> CreatedTopic:
         """Create a topic; -1: the broker's default; `assignments`: broker ids by partition."""
@@ -209,7 +212,7 @@ class Admin(  # tidy: allow[class-lines] the calls of its users
             ],
             configs=[
                 CreatableTopicConfig(name=key, value=value)
-                for key, value in (configs or {}).items()
+                for key, value in texts_of(configs or {}).items()
             ],
         )
         request = CreateTopicsRequest(
@@ -325,9 +328,9 @@ class Admin(  # tidy: allow[class-lines] the calls of its users
         self,
         resource: tuple[str, str],
         *,
-        change: Mapping[str, str] | None = None,
-        append: Mapping[str, str] | None = None,
-        subtract: Mapping[str, str] | None = None,
+        change: Mapping[str, SettingValue] | None = None,
+        append: Mapping[str, SettingValue] | None = None,
+        subtract: Mapping[str, SettingValue] | None = None,
         reset: Iterable[str] = (),
         validate_only: bool = False,
     ) -> None:
@@ -336,9 +339,9 @@ class Admin(  # tidy: allow[class-lines] the calls of its users
         `append` and `subtract` edit list values; `reset` restores defaults.
         """
         changes = [
-            *(_altered(key, _SET, value) for key, value in (change or {}).items()),
-            *(_altered(key, _APPEND, value) for key, value in (append or {}).items()),
-            *(_altered(key, _SUBTRACT, value) for key, value in (subtract or {}).items()),
+            *(_altered(key, _SET, value) for key, value in texts_of(change or {}).items()),
+            *(_altered(key, _APPEND, value) for key, value in texts_of(append or {}).items()),
+            *(_altered(key, _SUBTRACT, value) for key, value in texts_of(subtract or {}).items()),
             *(_altered(key, _DELETE, None) for key in reset),
         ]
         altered = AlterConfigsResource(
@@ -421,7 +424,10 @@ class Admin(  # tidy: allow[class-lines] the calls of its users
 
     def _started(self) -> NetworkClient:
         if self._client is None:
-            raise InvalidRequestError("the admin client is closed or not started; use `async with`")
+            raise InvalidRequestError(
+                "the admin client is closed or not started;"
+                " use it in its `with` or `async with` block"
+            )
         return self._client
 
 

@@ -491,7 +491,7 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
     def _started(self) -> PollWait:
         if self._wait is None or self._client is None:
             raise InvalidRequestError(
-                "the consumer is closed or not started; use `async with`, or call `start`"
+                "the consumer is closed or not started; use it in its `with` or `async with` block"
             )
         return self._wait
 

@@ -236,6 +236,10 @@ class Producer(Generic[K, V]):
         """Return a serialized record."""
         if isinstance(headers, dict):
             raise TypeError("headers are a list of pairs, such as [('from', b'web')], not a dict")
+        if not isinstance(topic, str):
+            raise TypeError(f"topic is {topic!r}; give a text")
+        if not isinstance(partition, int | None):
+            raise TypeError(f"partition is {partition!r}; give a number, or None for any")
         data_key = None if key is None else self._serializers.key(key)
         data = None if value is None else self._serializers.value(value)
         if isinstance(timestamp_ms, bool) or not isinstance(timestamp_ms, int | None):
@@ -267,6 +271,6 @@ class Producer(Generic[K, V]):
     def _started(self) -> Sender:
         if self._sender is None:
             raise InvalidRequestError(
-                "the producer is closed or not started; use `async with`, or call `start`"
+                "the producer is closed or not started; use it in its `with` or `async with` block"
             )
         return self._sender
