@@ -28,7 +28,7 @@ def test_missing_package_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch)
 
     async def scene() -> None:
         ports = system_cluster_ports(InlineWorker())
-        with pytest.raises(SettingError, match=r"needs the package kazoo.*cordwood\[cluster\]"):
+        with pytest.raises(SettingError, match=r"needs the package kazoo.*install 'kazoo>="):
             ports.zookeeper("127.0.0.1:1", session_timeout_ms=6_000)
 
     run(scene())
