@@ -206,6 +206,10 @@ class SettingTable:
                 known.add(name)
         self._by_name: Mapping[str, Setting] = MappingProxyType(by_name)
         self._known = frozenset(known)
+        self._names = {each.name: (*each.names(),) for each in self}
+        self._defaults = {
+            each.name: ResolvedSetting(each.default, each.name, DEFAULT_SOURCE) for each in self
+        }
 
     def find(self, key: str) -> Setting | None:
         """Return the setting with `key` as its name or a synonym."""
@@ -236,7 +240,13 @@ class SettingTable:
 
     def resolve(self, sources: Sequence[SettingSource]) -> dict[str, ResolvedSetting]:
         """Return every setting's value; the first source has the highest precedence."""
-        return {setting.name: _resolve(setting, sources) for setting in self}
+        given = {key for source in sources for key in source.texts}
+        return {
+            name: _resolve(self._by_name[name], sources)
+            if not given.isdisjoint(self._names[name])
+            else default
+            for name, default in self._defaults.items()
+        }
 
 
 def text_of(value: SettingValue) -> str | None:
