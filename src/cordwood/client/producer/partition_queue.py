@@ -25,18 +25,16 @@ duplicates of that many batches.
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from cordwood.client.producer.batch_result import BatchResult
 from cordwood.core.binary import INT32_MAX, Buffer
+from cordwood.core.errors import KafkaError, OutOfOrderSequenceNumberError
 from cordwood.core.types import TopicPartition
 from cordwood.records.batch_builder import BatchBuilder, BatchFields, EncodedRecords
 from cordwood.records.record import Header
 from cordwood.records.record_batch import HEADER_SIZE
 from cordwood.records.sequence import increment_sequence
-
-if TYPE_CHECKING:
-    from cordwood.core.errors import KafkaError
 
 LAST_EPOCH: Final = 0x7FFF
 #: Last batches of a producer that a broker keeps (Kafka: `NUM_BATCHES_TO_RETAIN`).
@@ -343,12 +341,25 @@ class PartitionQueue:
     def is_gap_final(self, batch: ProducerBatch) -> bool:
         """Return whether no awaited response can explain a sequence gap before this batch.
 
-        An earlier batch may close it. If the batch was sent before without a response, a later one
-        may prove that it is in the log. A leader that has restarted knows only the last batch of
-        each producer, and reports a gap for the others.
+        An earlier batch may close it.
         """
-        later = any(each.number > batch.number for each in self.in_flight)
-        return self.is_next(batch) and not (batch.is_uncertain and later)
+        return self.is_next(batch) and not self.may_be_forgotten(batch)
+
+    def may_be_forgotten(self, batch: ProducerBatch) -> bool:
+        """Return whether the gap before a batch may mean that the leader has forgotten it.
+
+        A leader that has restarted knows only the last batch of each producer, and reports a gap
+        for the others. If the batch was sent before without a response, a later one that may be in
+        the log decides. Its own gap proves that it is not, once no later one is in doubt.
+        """
+        return batch.is_uncertain and (
+            any(each.number > batch.number for each in self.in_flight)
+            or any(each.number > batch.number and each.is_uncertain for each in self.waiting)
+        )
+
+    def is_forgotten(self, batch: ProducerBatch, error: KafkaError) -> bool:
+        """Return whether this error leaves open whether a batch is in the log: see above."""
+        return isinstance(error, OutOfOrderSequenceNumberError) and self.may_be_forgotten(batch)
 
     def is_written(self, batch: ProducerBatch) -> bool:
         """Return whether a later batch is acknowledged: brokers append sequences in order."""

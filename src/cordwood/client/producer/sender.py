@@ -440,7 +440,8 @@ class Sender:  # tidy: allow[class-lines] one lock and one accumulator for all c
             return
         queue = self._accumulator.queue(*batch.result.partition)
         batch.problem = error
-        batch.is_uncertain = may_be_written(error.code, before=batch.is_uncertain)
+        if batch.result.is_done or not queue.is_forgotten(batch, error):
+            batch.is_uncertain = may_be_written(error.code, before=batch.is_uncertain)
         if batch.result.is_done and not queue.is_unresolved(batch):
             queue.give_up(batch)
         else:

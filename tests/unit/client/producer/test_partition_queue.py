@@ -113,6 +113,18 @@ def test_gap_before_a_batch_that_may_be_written_is_not_final_while_a_later_one_i
     assert queue.is_gap_final(first)
 
 
+def test_gap_before_a_batch_is_not_final_while_a_later_one_waits_that_may_be_written() -> None:
+    queue = queue_of(2)
+    first, second = queue.take(ME), queue.take(ME)
+    first.is_uncertain = second.is_uncertain = True
+
+    queue.retry(second, 0)
+
+    assert not queue.is_gap_final(first)
+    second.is_uncertain = False
+    assert queue.is_gap_final(first)
+
+
 def test_batch_is_next_when_all_before_it_are_acknowledged() -> None:
     queue = queue_of(2)
     first, second = queue.take(ME), queue.take(ME)

@@ -144,6 +144,29 @@ def test_batch_that_a_restarted_leader_has_forgotten_is_not_written_again() -> N
     run(scene())
 
 
+def test_batch_is_not_written_again_before_the_answer_about_a_later_one() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, batch_size=1) as sender:
+            await (await sender.send("t", b"first"))
+            # Both were written. The leader that has restarted answers about the second one twice
+            # before it is asked about the third.
+            fake.script(
+                ProduceRequest,
+                _hang_up,
+                lambda _: refused(45),
+                lambda _: refused(6),
+                lambda _: refused(45),
+                lambda _: refused(46),
+                lambda _: refused(45),
+            )
+            deliveries = [await sender.send("t", value) for value in (b"second", b"third")]
+            await sender.flush()
+            assert [(await each).offset for each in deliveries] == [-1, -1]
+            assert written(fake) == [b"first"]
+
+    run(scene())
+
+
 def test_sequences_restart_when_the_producer_id_is_unknown() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake) as sender:
