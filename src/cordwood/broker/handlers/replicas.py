@@ -46,7 +46,9 @@ async def update_metadata(
     request: UpdateMetadataRequest,
 ) -> UpdateMetadataResponse:
     """Publish the next image."""
-    return await _replicas(broker, context, request).update_metadata(request)
+    return await _replicas(broker, context, request).update_metadata(
+        request, connection_id=context.connection.id
+    )
 
 
 def error_response(

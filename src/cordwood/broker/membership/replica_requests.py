@@ -51,7 +51,9 @@ class ReplicaRequests:
         """Stop replicas, and delete their logs if set."""
         return await self._roles.stop(request)
 
-    async def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+    async def update_metadata(
+        self, request: UpdateMetadataRequest, *, connection_id: int
+    ) -> UpdateMetadataResponse:
         """Publish the next image; InvalidRequestError for one that no cluster can have."""
         epochs = {
             "controller_epoch": request.controller_epoch,
@@ -61,7 +63,7 @@ class ReplicaRequests:
             self._fence.ensure_current(**epochs)
             image = await self._next_image(request)
             # A later controller may have sent another request meanwhile.
-            self._fence.admit(**epochs)
+            self._fence.admit_image(**epochs, connection_id=connection_id)
             self._metadata.publish(image)
         return UpdateMetadataResponse(error_code=0)
 

@@ -37,3 +37,23 @@ def test_request_without_or_with_a_later_broker_epoch_is_accepted(epoch: int) ->
     known.admit(controller_epoch=1, broker_epoch=epoch)
 
     assert known.controller_epoch == 1
+
+
+def test_image_through_an_abandoned_connection_is_rejected() -> None:
+    known = fence()
+    known.admit_image(controller_epoch=4, broker_epoch=50, connection_id=7)
+    known.admit_image(controller_epoch=4, broker_epoch=50, connection_id=9)
+
+    with pytest.raises(StaleControllerEpochError, match="a later one through connection 9"):
+        known.admit_image(controller_epoch=4, broker_epoch=50, connection_id=7)
+
+    known.admit_image(controller_epoch=4, broker_epoch=50, connection_id=9)
+
+
+def test_image_of_a_later_controller_comes_through_any_connection() -> None:
+    known = fence()
+    known.admit_image(controller_epoch=4, broker_epoch=50, connection_id=9)
+
+    known.admit_image(controller_epoch=5, broker_epoch=50, connection_id=3)
+
+    assert known.controller_epoch == 5

@@ -44,14 +44,14 @@ def update(epoch: int, partitions: int = 1) -> UpdateMetadataRequest:
 def test_image_of_the_controller_is_published() -> None:
     member = Member()
 
-    assert run(member.requests.update_metadata(update(1))).error_code == 0
+    assert run(member.requests.update_metadata(update(1), connection_id=1)).error_code == 0
 
     assert [*member.harness.metadata.image.topics] == ["orders"]
 
 
 def test_all_requests_have_the_same_fence() -> None:
     member = Member()
-    run(member.requests.update_metadata(update(3)))
+    run(member.requests.update_metadata(update(3), connection_id=1))
     stop = StopReplicaRequest(controller_id=2, controller_epoch=2, topic_states=[])
 
     with pytest.raises(StaleControllerEpochError):
@@ -59,7 +59,7 @@ def test_all_requests_have_the_same_fence() -> None:
     with pytest.raises(StaleControllerEpochError):
         run(member.requests.stop_replica(stop))
     with pytest.raises(StaleControllerEpochError):
-        run(member.requests.update_metadata(update(2)))
+        run(member.requests.update_metadata(update(2), connection_id=1))
 
     assert run(member.requests.leader_and_isr(assignment(role(), epoch=4))).error_code == 0
 
@@ -71,7 +71,7 @@ def test_invalid_update_changes_neither_the_image_nor_the_fence() -> None:
     invalid.live_brokers = []
 
     with pytest.raises(InvalidRequestError):
-        run(member.requests.update_metadata(invalid))
+        run(member.requests.update_metadata(invalid, connection_id=1))
 
     assert member.harness.metadata.image is before
     assert member.fence.controller_epoch == 0
@@ -84,7 +84,7 @@ def test_image_of_many_partitions_is_computed_on_the_worker_from_the_latest_one(
 
     async def scene() -> None:
         answering = asyncio.ensure_future(
-            member.requests.update_metadata(update(1, SMALL_UPDATE + 1))
+            member.requests.update_metadata(update(1, SMALL_UPDATE + 1), connection_id=1)
         )
         await turns(3)
         assert len(worker.held) == 1
@@ -107,7 +107,7 @@ def test_update_of_an_earlier_controller_that_was_computed_meanwhile_is_not_publ
 
     async def scene() -> None:
         answering = asyncio.ensure_future(
-            member.requests.update_metadata(update(1, SMALL_UPDATE + 1))
+            member.requests.update_metadata(update(1, SMALL_UPDATE + 1), connection_id=1)
         )
         await turns(3)
         member.fence.admit(controller_epoch=2, broker_epoch=50)
