@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Final, NamedTuple
 
 from cordwood.cli import main
@@ -132,20 +132,39 @@ def _has_running_loop() -> bool:
     return True
 
 
+class _Place(NamedTuple):
+    """A function of a stack; `is_allowed` if it may block the loop."""
+
+    path: str
+    is_allowed: bool
+
+
+@functools.cache
+def _place(code: CodeType) -> _Place:
+    path = code.co_filename.removeprefix(_ROOT).removeprefix("/")
+    is_allowed = f"{path} {code.co_qualname}" in ALLOWED or code.co_qualname == _END_OF_LOOP
+    return _Place(path, is_allowed)
+
+
 def _blocking_call(name: str, frame: FrameType | None) -> BlockingCall | None:
     """Return the call with its stack; None if it is allowed, or not a call of Cordwood."""
-    stack = []
-    while frame is not None:
-        code = frame.f_code
-        path = code.co_filename.removeprefix(_ROOT).removeprefix("/")
-        if f"{path} {code.co_qualname}" in ALLOWED or code.co_qualname == _END_OF_LOOP:
-            return None
-        stack.append(f"{path}:{frame.f_lineno} {code.co_qualname}")
-        frame = frame.f_back
     is_change = name.rpartition(".")[2] in (*_NAME_CHANGES, *_SIZE_CHANGES)
-    if not any(line.startswith(_LOGS if is_change else _SOURCE) for line in stack):
+    guarded_paths = _LOGS if is_change else _SOURCE
+    frames, is_guarded = list[FrameType](), False
+    while frame is not None:
+        place = _place(frame.f_code)
+        if place.is_allowed:
+            return None
+        is_guarded = is_guarded or place.path.startswith(guarded_paths)
+        frames.append(frame)
+        frame = frame.f_back
+    if not is_guarded:
         return None
-    return BlockingCall(name, tuple(reversed(stack)))
+    return BlockingCall(name, tuple(_line_of(each) for each in reversed(frames)))
+
+
+def _line_of(frame: FrameType) -> str:
+    return f"{_place(frame.f_code).path}:{frame.f_lineno} {frame.f_code.co_qualname}"
 
 
 _EVENTS: Final = EventFormatter(LOGFMT)
