@@ -5,17 +5,20 @@ are those of `tests.simulation`. A failure prints its seed and its history: `run
 it. The counts show that faults were injected, and that they had effects.
 """
 
-import gc
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 import pytest
 
 from tests.simulation.mistakes import MISTAKES, Mistake
+from tests.simulation.seed_blocks import (
+    below_floors,
+    run_block,
+    shown,
+    without_garbage_collection,
+)
 from tests.simulation.simulation import Simulation, SimulationFailed, run_seed
 
 #: Seeds other than those of CI begin there.
@@ -63,35 +66,13 @@ FLOORS: Final[Mapping[str, int]] = MappingProxyType(
 )
 
 
-@contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """Collect garbage between simulations only: a third of the time goes into it otherwise.
-
-    The objects of the run so far are left out of the collections.
-    """
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        gc.unfreeze()
-
-
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("first", range(FIRST, FIRST + SEEDS, BLOCK))
 def test_invariants_hold_with_every_seed(first: int, report: Callable[[str], None]) -> None:
-    counts = Counter[str]()
+    counts = run_block(range(first, first + BLOCK), run_seed, per_collection=_PER_COLLECTION)
 
-    with without_garbage_collection():
-        for seed in range(first, first + BLOCK):
-            counts += run_seed(seed)
-            if seed % _PER_COLLECTION == 0:
-                gc.collect()
-
-    shown = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    report(f"simulation, seeds {first} to {first + BLOCK - 1}: {shown}")
-    assert {kind: counts[kind] for kind, floor in FLOORS.items() if counts[kind] < floor} == {}
+    report(f"simulation, seeds {first} to {first + BLOCK - 1}: {shown(counts)}")
+    assert below_floors(counts, FLOORS) == {}
 
 
 def test_seed_repeats_its_history() -> None:

@@ -1,12 +1,13 @@
 """Clients of a simulated cluster: the real producer and consumer, each in a process of its own."""
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
 from cordwood.client.aio import Consumer, Producer
 from cordwood.client.network.runtime import ClientRuntime
-from cordwood.core.errors import KafkaError
+from cordwood.core.errors import KafkaError, OffsetOutOfRangeError
 from cordwood.testing.seeded_random import SeededRandom
-from tests.simulation.cluster.cluster_ledger import ClusterLedger
+from tests.simulation.cluster.cluster_ledger import UNCHANGED, ClusterLedger
 from tests.simulation.cluster.cluster_network import ClusterNetwork
 from tests.simulation.cluster.cluster_world import (
     ClusterWorld,
@@ -18,8 +19,7 @@ from tests.simulation.cluster.counted_zookeeper import TOPIC
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_POLL_MS: Final = 400
-_PAUSE_MS: Final = 120.0
+_POLL_MS: Final = 300
 
 
 class ClusterClient:
@@ -41,20 +41,30 @@ class ClusterClient:
 
 
 class ClusterProducer(ClusterClient):
-    """A producer of records `<name>:<number>`, to all partitions in turn."""
+    """A producer of records `<name>:<number>`, which sends as its operations want."""
 
     is_done = False
     acks = "all"
     is_idempotent = True
-    partitions = 1
     sent = 0
     has_failures = False
     _failure = ""
 
     def begin(self, ledger: ClusterLedger) -> None:
-        """Produce from now on."""
+        """Be ready to produce from now on."""
         with self.process.running():
+            self._operations: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
             self.process.begin(self._run(ledger))
+
+    def produce(self, number: int, count: int) -> None:
+        """Send records to a partition."""
+        with self.process.running():
+            self._operations.put_nowait((number, count))
+
+    def end(self) -> None:
+        """Close the producer, once all is sent."""
+        with self.process.running():
+            self._operations.put_nowait(None)
 
     async def _run(self, ledger: ClusterLedger) -> None:
         producer = Producer[bytes, bytes](
@@ -63,25 +73,24 @@ class ClusterProducer(ClusterClient):
             acks=self.acks,
             enable_idempotence=self.is_idempotent,
             client_id=self.name,
-            request_timeout_ms=1_500,
-            delivery_timeout_ms=6_000,
-            socket_connection_setup_timeout_ms=1_000,
-            max_block_ms=4_000,
-            retry_backoff_ms=50,
-            retry_backoff_max_ms=300,
-            linger_ms=5,
+            request_timeout_ms=500,
+            delivery_timeout_ms=3_000,
+            socket_connection_setup_timeout_ms=400,
+            max_block_ms=2_000,
+            retry_backoff_ms=20,
+            retry_backoff_max_ms=100,
+            linger_ms=0,
         )
-        random = self.world.random
         async with producer:
-            while self.is_working:
-                count = random.randint(1, 4)
+            while (operation := await self._operations.get()) is not None:
+                number, count = operation
                 for _ in range(count):
-                    await self._send(producer, ledger)
-                await self.sleep(random.uniform(1, _PAUSE_MS))
+                    await self._send(producer, ledger, number)
         self.is_done = True
 
-    async def _send(self, producer: Producer[bytes, bytes], ledger: ClusterLedger) -> None:
-        number = self.sent % self.partitions
+    async def _send(
+        self, producer: Producer[bytes, bytes], ledger: ClusterLedger, number: int
+    ) -> None:
         value = f"{self.name}:{self.sent}".encode()
         self.sent += 1
         try:
@@ -122,11 +131,12 @@ class ClusterConsumer(ClusterClient):
             runtime=self._runtime,
             client_id=self.name,
             auto_offset_reset="none",
-            request_timeout_ms=1_500,
-            default_api_timeout_ms=4_000,
-            socket_connection_setup_timeout_ms=1_000,
-            retry_backoff_ms=50,
-            retry_backoff_max_ms=300,
+            fetch_max_wait_ms=200,
+            request_timeout_ms=500,
+            default_api_timeout_ms=2_000,
+            socket_connection_setup_timeout_ms=400,
+            retry_backoff_ms=20,
+            retry_backoff_max_ms=100,
         )
         async with consumer:
             partitions = [(TOPIC, each) for each in range(self.partitions)]
@@ -136,6 +146,9 @@ class ClusterConsumer(ClusterClient):
             while self.is_working:
                 try:
                     records = await consumer.poll(_POLL_MS)
+                except OffsetOutOfRangeError as error:
+                    self.world.violate(UNCHANGED, f"{self.name}: {error!r}")
+                    return
                 except KafkaError as error:
                     self.world.note("{}: a poll has failed: {!r}", self.name, error)
                     self.world.count("polls failed")

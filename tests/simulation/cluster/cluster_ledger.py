@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, cast
 
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.services import BrokerServices
-from cordwood.cluster.partition.leader import Leader
 from cordwood.core.errors import KafkaError
+from cordwood.core.types import TopicPartition
 from cordwood.records.batch_stream import batches
 from cordwood.records.record_batch import RecordBatch
 from cordwood.storage.log.log_read import FetchIsolation
@@ -46,7 +46,7 @@ class ClusterLedger:
         self.acknowledged = defaultdict[int, dict[int, bytes]](dict)
         self.consumed = defaultdict[int, dict[int, bytes]](dict)
         self._counted = defaultdict[int, dict[int, CountedBatch]](dict)
-        self._leaders = dict[tuple[int, int], int]()
+        self._leaders = dict[tuple[TopicPartition, int], int]()
         self._checked = dict[tuple[object, int], int]()
 
     # -- clients
@@ -84,16 +84,13 @@ class ClusterLedger:
         """Compare the replicas of a node with all that was seen before."""
         for partition in broker.partitions:
             if partition.name.topic == TOPIC:
-                self._look_at_leader(node_id, partition)
                 self._look_at_log(node_id, partition)
 
-    def _look_at_leader(self, node_id: int, partition: Partition) -> None:
-        if not isinstance(partition.role, Leader):
-            return
-        number, epoch = partition.name.partition, partition.leader_epoch
-        known = self._leaders.setdefault((number, epoch), node_id)
+    def lead(self, node_id: int, name: TopicPartition, epoch: int) -> None:
+        """Store that a node begins to lead."""
+        known = self._leaders.setdefault((name, epoch), node_id)
         if known != node_id:
-            text = f"{known} and {node_id} lead partition {number} in epoch {epoch}"
+            text = f"{known} and {node_id} lead {name} in epoch {epoch}"
             self._world.violate(ONE_LEADER, text)
 
     def _look_at_log(self, node_id: int, partition: Partition) -> None:
@@ -150,14 +147,17 @@ class ClusterLedger:
 
 
 def batches_of(partition: Partition, start: int, isolation: FetchIsolation) -> list[RecordBatch]:
-    """Return the batches of a replica from an offset on."""
-    read = partition.read(
-        start, max_bytes=_MAX_BYTES, isolation=isolation, min_one=True, needs_leader=False
-    )
-    if read.slice is None:
-        return []
-    try:
-        data = bytes(read.slice.read())
-    finally:
-        read.slice.release()
-    return [each for each in batches(data) if isinstance(each, RecordBatch)]
+    """Return the batches of a replica from an offset on; a read ends at the high watermark."""
+    found = list[RecordBatch]()
+    while True:
+        read = partition.read(
+            start, max_bytes=_MAX_BYTES, isolation=isolation, min_one=True, needs_leader=False
+        )
+        if read.slice is None:
+            return found
+        try:
+            data = bytes(read.slice.read())
+        finally:
+            read.slice.release()
+        found += (each for each in batches(data) if isinstance(each, RecordBatch))
+        start = found[-1].last_offset + 1

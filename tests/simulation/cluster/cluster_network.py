@@ -10,10 +10,10 @@ While two processes are partitioned, frames between them wait; the connection ma
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.broker.network.acceptor import Listener
 from cordwood.broker.network.connection import Handle
@@ -32,13 +32,22 @@ from cordwood.protocol.header import read_request_header, response_header
 from cordwood.protocol.primitives import Chunk
 from tests.simulation.cluster.cluster_world import ClusterWorld, ProcessLoop
 
-_LOST: Final = 0.004
-_LATE: Final = 0.02
 _BREAKS_IN_PARTITION: Final = 0.5
-_LONGEST_DELAY_MS: Final = 1_500.0
-_LONGEST_NOTICE_MS: Final = 600.0
-_REFUSED_MS: Final = 300.0
+_LONGEST_NOTICE_MS: Final = 200.0
+_REFUSED_MS: Final = 100.0
 _SIZE_BYTES: Final = 4
+NEVER_MS: Final = -1.0
+
+
+class FrameFault(NamedTuple):
+    """A frame is lost with its connection, or only late; a lost one can still arrive."""
+
+    is_lost: bool
+    late_ms: float
+
+
+#: Returns the fault of a frame by its name; `api_key` is that of its request.
+FrameFaults: TypeAlias = Callable[[str, int], FrameFault | None]
 
 
 class ClusterNetwork:
@@ -50,6 +59,8 @@ class ClusterNetwork:
         self._wires = dict[Wire, None]()
         self._partitions = dict[frozenset[str], None]()
         self._ids = count(1)
+        self._frames = Counter[tuple[str, str, str]]()
+        self.faults: FrameFaults = lambda _, __: None
 
     async def connect(
         self,
@@ -100,10 +111,18 @@ class ClusterNetwork:
         for one, other in [tuple(sorted(each)) for each in self._partitions]:
             self.heal(one, other)
 
-    def break_all(self, process: ProcessLoop) -> None:
-        """Break the connections of a process that has ended."""
+    def fault_of(self, client: str, way: str, server: str, *, api_key: int) -> FrameFault | None:
+        """Return the fault of the next frame between two processes."""
+        key = client, way, server
+        self._frames[key] += 1
+        return self.faults(f"{client}{way}{server}#{self._frames[key]}", api_key)
+
+    def break_all(self, process: ProcessLoop, *, late_ms: float = NEVER_MS) -> None:
+        """Break the connections of a process that has ended; its last requests may arrive."""
         for wire in [*self._wires]:
-            if process in {wire.client, wire.server.process}:
+            if process is wire.client:
+                wire.lose(late_ms=late_ms)
+            elif process is wire.server.process:
                 wire.lose()
 
     def forget(self, wire: "Wire") -> None:
@@ -135,6 +154,7 @@ class Wire(asyncio.Transport):
         self._carries = True
         self._held = list[Callable[[], object]]()
         self._arrival_ms = [0.0, 0.0]
+        self._last_request: bytes | None = None
 
     # -- asyncio.Transport
 
@@ -146,14 +166,16 @@ class Wire(asyncio.Transport):
 
     def writelines(self, list_of_data: Iterable[Buffer]) -> None:
         frame = b"".join(bytes(each) for each in list_of_data)
-        world = self._network.world
         if not self._is_open:
             return
-        if world.draws(_LOST):
-            world.count("requests lost")
-            self._lose_request(frame)
+        self._last_request = frame
+        fault = self._fault_of(">", int.from_bytes(frame[_SIZE_BYTES : _SIZE_BYTES + 2]))
+        if fault is not None and fault.is_lost:
+            self.lose(late_ms=fault.late_ms)
             return
-        self._send(0, lambda: self._served.arrive(frame[_SIZE_BYTES:]), self.server.process)
+        self._send(
+            0, lambda: self._served.arrive(frame[_SIZE_BYTES:]), self.server.process, fault=fault
+        )
 
     def abort(self) -> None:
         if self._is_open:
@@ -164,29 +186,35 @@ class Wire(asyncio.Transport):
 
     # -- the other side
 
-    def respond(self, frame: bytes) -> None:
+    def respond(self, frame: bytes, *, api_key: int) -> None:
         """Send the frame of a response."""
-        world = self._network.world
-        if world.draws(_LOST):
-            world.count("responses lost")
+        self._last_request = None
+        fault = self._fault_of("<", api_key)
+        if fault is not None and fault.is_lost:
             self.lose()
             return
-        self._send(1, lambda: self._receive(frame), self.client)
+        self._send(1, lambda: self._receive(frame), self.client, fault=fault)
 
-    def lose(self) -> None:
-        """Break the connection; both sides notice later."""
+    def _fault_of(self, way: str, api_key: int) -> FrameFault | None:
+        return self._network.fault_of(
+            self.client.name, way, self.server.process.name, api_key=api_key
+        )
+
+    def lose(self, *, late_ms: float = NEVER_MS) -> None:
+        """Break the connection; both sides notice later, and the last request may arrive before."""
         if not self._carries:
             return
         self._carries = False
-        world = self._network.world
+        world, process = self._network.world, self.server.process
         self._network.forget(self)
         world.after(
             world.random.uniform(1, _LONGEST_NOTICE_MS),
             lambda: self.client.call_soon(self._break, "the connection is lost"),
         )
+        self._arrive_late(late_ms)
         world.after(
-            world.random.uniform(1, _LONGEST_NOTICE_MS),
-            lambda: self.server.process.call_soon(self._served.disconnect),
+            max(0.0, late_ms) + world.random.uniform(1, _LONGEST_NOTICE_MS),
+            lambda: process.call_soon(self._served.disconnect),
         )
 
     def deliver_held(self) -> None:
@@ -195,23 +223,32 @@ class Wire(asyncio.Transport):
         for call in held:
             call()
 
-    def _lose_request(self, frame: bytes) -> None:
-        """Break the connection; the request may be handled, even long after."""
-        world = self._network.world
-        drawn = world.random.random()
-        if drawn < 0.5:
-            delay_ms = world.random.uniform(1, 2 * _LONGEST_DELAY_MS if drawn < 0.3 else 5)
-            world.count("requests handled although they were lost")
-            served, process = self._served, self.server.process
-            world.after(delay_ms, lambda: process.call_soon(served.arrive, frame[_SIZE_BYTES:]))
-        self.lose()
+    def _arrive_late(self, late_ms: float) -> None:
+        """Let the last request without a response arrive, although the connection breaks."""
+        frame, world = self._last_request, self._network.world
+        if frame is None or late_ms == NEVER_MS:
+            return
+        served, process = self._served, self.server.process
 
-    def _send(self, way: int, call: Callable[[], object], process: ProcessLoop) -> None:
+        def arrive() -> None:
+            if process.is_alive:
+                world.count("requests handled although they were lost")
+                process.call_soon(served.arrive, frame[_SIZE_BYTES:])
+
+        world.after(late_ms, arrive)
+
+    def _send(
+        self,
+        way: int,
+        call: Callable[[], object],
+        process: ProcessLoop,
+        *,
+        fault: FrameFault | None = None,
+    ) -> None:
         world = self._network.world
         delay_ms = world.random.uniform(0.2, 3)
-        if world.draws(_LATE):
-            world.count("frames delayed")
-            delay_ms = world.random.uniform(10, _LONGEST_DELAY_MS)
+        if fault is not None:
+            delay_ms = fault.late_ms
         at = self._arrival_ms[way] = max(world.now_ms + delay_ms, self._arrival_ms[way])
 
         def arrive() -> None:
@@ -293,7 +330,8 @@ class ServedConnection:
                 request.api_version,
                 correlation_id=request.correlation_id,
             )
-            self._wire.respond(b"".join(map(_bytes_of, framed(start, chunks))))
+            data = b"".join(map(_bytes_of, framed(start, chunks)))
+            self._wire.respond(data, api_key=request.api_key)
 
 
 class SimulatedServer:

@@ -1,6 +1,6 @@
 """One simulation of a cluster: three to five whole nodes, ZooKeeper, clients, and faults of a seed.
 
-    0 s ── start ── 2 s ── faults ── 9 s ── sound, at work ── 11 s ── until all replicas are in sync
+    0 s ── start ── 0.7 s ── faults ── 3.7 s ── sound, at work ── 4 s ── until all are in sync
 
 After the faults every partition must get a leader, and all replicas must be in sync; all that was
 acknowledged and consumed must be in every replica.
@@ -11,69 +11,86 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
-import pytest
-
-from cordwood.broker.membership.controller_fence import ControllerFence
 from cordwood.broker.partitions.partition import Partition
-from cordwood.broker.partitions.partition_follower import PartitionFollower
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.cluster.active_controller.active_controller import ActiveController
 from cordwood.core.errors import KafkaError
 from tests.simulation.cluster.cluster_clients import ClusterConsumer, ClusterProducer
-from tests.simulation.cluster.cluster_faults import FAULTY_MS, ClusterFaults
+from tests.simulation.cluster.cluster_counts import counted
+from tests.simulation.cluster.cluster_faults import ClusterFaults
 from tests.simulation.cluster.cluster_ledger import ClusterLedger
-from tests.simulation.cluster.cluster_network import ClusterNetwork
+from tests.simulation.cluster.cluster_network import ClusterNetwork, FrameFault
+from tests.simulation.cluster.cluster_plan import BEGIN_MS, FAULTY_MS, ClusterPlan
+from tests.simulation.cluster.cluster_script import (
+    FRAME_STEPS,
+    IDEMPOTENT,
+    ONE,
+    ClusterScript,
+    ClusterSetup,
+)
 from tests.simulation.cluster.cluster_world import ClusterWorld
 from tests.simulation.cluster.counted_zookeeper import TOPIC, CountedZooKeeper
 from tests.simulation.cluster.simulated_node import SimulatedNode
 from tests.simulation.simulation import SimulationFailed
 
 CONVERGED: Final = "the cluster converges after the faults"
-_START_MS: Final = 1_500.0
-_WORKING_MS: Final = 11_000.0
-_LAST_MS: Final = 45_000.0
-_LOOK_MS: Final = 100.0
-_SETTLE_MS: Final = 500.0
+_NODES_MS: Final = 400.0
+_WORKING_MS: Final = 4_000.0
+_LAST_MS: Final = 30_000.0
+_LOOK_MS: Final = 80.0
+_SETTLE_MS: Final = 100.0
+_CONSUMERS: Final = 2
+
+
+class ClusterRun(NamedTuple):
+    """The result of a simulation that has ended well."""
+
+    counts: Counter[str]
+    script: ClusterScript
+    history: tuple[str, ...]
 
 
 class ClusterSimulation:
-    """The nodes and clients of one seed."""
+    """The nodes and clients of one setup; a script replaces the faults that would be drawn."""
 
-    def __init__(self, seed: int) -> None:
-        self.world = world = ClusterWorld(seed)
-        random = world.random
-        self.partitions = random.randint(1, 3)
-        self._network = ClusterNetwork(world)
-        self._zookeeper = CountedZooKeeper(world)
+    def __init__(self, setup: ClusterSetup, script: ClusterScript | None = None) -> None:
+        self.setup: Final = setup
+        self.world = world = ClusterWorld(setup.seed)
+        self._network = network = ClusterNetwork(world)
+        self._zookeeper = zookeeper = CountedZooKeeper(world)
         self._nodes = [
-            SimulatedNode(each + 1, world, network=self._network, zookeeper=self._zookeeper)
-            for each in range(random.choice((3, 3, 3, 4, 5)))
+            SimulatedNode(each + 1, world, network=network, zookeeper=zookeeper)
+            for each in range(setup.nodes)
         ]
         self._faults = ClusterFaults(
-            world, self._nodes, network=self._network, zookeeper=self._zookeeper
+            world, self._nodes, partitions=setup.partitions, network=network, zookeeper=zookeeper
         )
-        for each in self._nodes:
-            each.on_end = partial(self._faults.ended, each)
+        self._script = script
         self._ledger = ClusterLedger(world)
-        self._bootstrap = ",".join(f"{each.host}:9092" for each in self._nodes)
-        self._producers = list[ClusterProducer]()
         self._consumers = list[ClusterConsumer]()
 
-    def run(self) -> Counter[str]:
-        """Run to the end; return the counts, or raise the first violation."""
+    def on_lead(self, partition: Partition, node_id: int) -> None:
+        """Note that a node begins to lead a partition."""
+        if partition.name.topic == TOPIC:
+            self._ledger.lead(node_id, partition.name, partition.leader_epoch)
+
+    @property
+    def script(self) -> ClusterScript:
+        """The steps until now."""
+        return ClusterScript(self.setup, tuple(self.world.steps))
+
+    def run(self) -> ClusterRun:
+        """Run to the end, or raise the first violation."""
         world = self.world
         world.is_faulty = False
         try:
             self._start()
             world.is_faulty = True
             self._begin_clients()
-            clients = [each.name for each in (*self._producers, *self._consumers)]
-            self._faults.plan(
-                partitions=self.partitions, hosts=[*(each.name for each in self._nodes), *clients]
-            )
+            self._begin_faults()
             self._look_later()
             world.run_until(FAULTY_MS)
             world.note("the faults end")
@@ -83,15 +100,17 @@ class ClusterSimulation:
             self._converge()
         finally:
             world.close()
-        return world.counts
+        return ClusterRun(world.counts, self.script, tuple(map(str, world.history)))
 
     # -- the start
 
     def _start(self) -> None:
         world = self.world
         for each in self._nodes:
+            each.fetch_bytes = self.setup.fetch_bytes
+            each.on_end = partial(self._faults.ended, each)
             each.start()
-        world.run_until(1_000)
+        world.run_until(_NODES_MS)
         for each in self._nodes:
             broker, process = each.broker, each.process
             assert broker is not None, f"{each.name} has not started"
@@ -100,37 +119,74 @@ class ClusterSimulation:
             if broker.controller.is_active:
                 with process.running():
                     process.begin(self._create_topic(broker))
-        world.run_until(_START_MS)
+        world.run_until(BEGIN_MS)
         assert self._zookeeper.leadership(0) is not None, "the topic was not created"
 
     async def _create_topic(self, broker: BrokerServices) -> None:
-        (created,) = await broker.topics.create([NewTopic(name=TOPIC, partitions=self.partitions)])
+        new = NewTopic(name=TOPIC, partitions=self.setup.partitions)
+        (created,) = await broker.topics.create([new])
         assert not isinstance(created, Exception), created
 
     def _begin_clients(self) -> None:
-        kinds = (("all", True), ("all", False), ("1", False))
-        for at, (acks, is_idempotent) in enumerate(kinds):
-            producer = ClusterProducer(
-                f"p{at}", self._network, bootstrap=self._bootstrap, seed=self.world.seed + at
-            )
-            producer.acks, producer.is_idempotent = acks, is_idempotent
-            producer.partitions = self.partitions
-            self._producers.append(producer)
+        bootstrap = ",".join(f"{each.host}:9092" for each in self._nodes)
+        seed = self.setup.seed
+        for at, kind in enumerate(self.setup.producers):
+            name = f"p{at}"
+            producer = ClusterProducer(name, self._network, bootstrap=bootstrap, seed=seed + at)
+            producer.acks = "1" if kind == ONE else "all"
+            producer.is_idempotent = kind == IDEMPOTENT
+            self._faults.producers[name] = producer
             producer.begin(self._ledger)
-        for at in range(2):
-            consumer = ClusterConsumer(
-                f"c{at}", self._network, bootstrap=self._bootstrap, seed=self.world.seed - at
-            )
-            consumer.partitions = self.partitions
+        for at in range(_CONSUMERS):
+            name = f"c{at}"
+            consumer = ClusterConsumer(name, self._network, bootstrap=bootstrap, seed=seed - at)
+            consumer.partitions = self.setup.partitions
             self._consumers.append(consumer)
             consumer.begin(self._ledger)
+
+    def _begin_faults(self) -> None:
+        """Draw the faults, or plan those of the script."""
+        faults, world = self._faults, self.world
+        faults.before_end = self._look_at
+        if self._script is None:
+            hosts = [*faults.nodes, *faults.producers, *(each.name for each in self._consumers)]
+            plan = ClusterPlan(faults, self.setup, hosts)
+            self._zookeeper.on_event = plan.on_event
+            self._network.faults = plan.frame_fault
+            for each in self._nodes:
+                each.on_end = partial(self._ended, plan, each)
+            plan.begin()
+            return
+        frames = dict[str, FrameFault]()
+        for step in self._script.steps:
+            if step.kind in FRAME_STEPS:
+                frame, late_ms = step.arguments
+                frames[frame] = FrameFault(step.kind == "drop", float(late_ms))
+            else:
+                world.plan(step.at_ms, partial(faults.do, step.kind, *step.arguments))
+
+        def scripted(name: str, api_key: int) -> FrameFault | None:
+            fault = frames.get(name)
+            if fault is not None:
+                faults.note_frame(name, fault)
+            return fault
+
+        self._network.faults = scripted
+
+    def _ended(self, plan: ClusterPlan, node: SimulatedNode) -> None:
+        plan.ended(node)
+        self._faults.ended(node)
 
     # -- checks
 
     def _look_later(self) -> None:
-        for node_id, broker in self._brokers().items():
-            self._ledger.look(node_id, broker)
+        for each in self._nodes:
+            self._look_at(each)
         self.world.after(_LOOK_MS, self._look_later)
+
+    def _look_at(self, node: SimulatedNode) -> None:
+        if node.broker is not None and not node.is_stopping:
+            self._ledger.look(node.node_id, node.broker)
 
     def _brokers(self) -> dict[int, BrokerServices]:
         return {
@@ -141,9 +197,9 @@ class ClusterSimulation:
 
     def _converge(self) -> None:
         """Let everything settle, and check the records."""
-        world = self.world
-        for producer in self._producers:
-            producer.is_working = False
+        world, producers = self.world, self._faults.producers.values()
+        for producer in producers:
+            producer.end()
         while (reason := self._unsettled()) and world.now_ms < _LAST_MS:
             world.run_until(world.now_ms + _SETTLE_MS)
         if reason:
@@ -155,9 +211,7 @@ class ClusterSimulation:
             # After a failed record a producer takes another epoch, with other sequence numbers for
             # what is under way: that may be in the log twice.
             idempotent = [
-                each.name
-                for each in self._producers
-                if each.is_idempotent and not each.has_failures
+                each.name for each in producers if each.is_idempotent and not each.has_failures
             ]
             world.counts["producers without failures"] += len(idempotent)
             self._ledger.settle(self._brokers(), idempotent=idempotent)
@@ -170,64 +224,33 @@ class ClusterSimulation:
         for each in self._nodes:
             if each.node_id not in brokers:
                 return f"{each.name} does not serve"
-        for producer in self._producers:
+        for producer in self._faults.producers.values():
             if not producer.is_done:
                 return f"{producer.name} is not done"
-        for number in range(self.partitions):
-            leadership = self._zookeeper.leadership(number)
-            assert leadership is not None, "it was created"
-            if leadership.leader < 0 or len(leadership.isr) < _REPLICAS:
-                return f"partition {number} is {leadership}"
-            ends = set[tuple[int, int]]()
-            for node_id in leadership.isr:
-                try:
-                    bounds = brokers[node_id].partitions.get(TOPIC, number).log.bounds
-                except KafkaError as error:
-                    return f"node {node_id} has no replica of partition {number}: {error!r}"
-                ends.add((bounds.high_watermark, bounds.log_end))
-            if len(ends) > 1 or any(mark != end for mark, end in ends):
-                return f"the replicas of partition {number} end at {sorted(ends)}"
+        for number in range(self.setup.partitions):
+            reason = self._unsettled_partition(number, brokers)
+            if reason:
+                return reason
+        return ""
+
+    def _unsettled_partition(self, number: int, brokers: dict[int, BrokerServices]) -> str:
+        leadership = self._zookeeper.leadership(number)
+        assert leadership is not None, "it was created"
+        if leadership.leader < 0 or len(leadership.isr) < _REPLICAS:
+            return f"partition {number} is {leadership}"
+        ends = set[tuple[int, int]]()
+        for node_id in leadership.isr:
+            try:
+                bounds = brokers[node_id].partitions.get(TOPIC, number).log.bounds
+            except KafkaError as error:
+                return f"node {node_id} has no replica of partition {number}: {error!r}"
+            ends.add((bounds.high_watermark, bounds.log_end))
+        if len(ends) > 1 or any(mark != end for mark, end in ends):
+            return f"the replicas of partition {number} end at {sorted(ends)}"
         return ""
 
 
 _REPLICAS: Final = 3
-
-
-@contextmanager
-def _counted(world: ClusterWorld) -> Iterator[None]:
-    """Count fences and truncations."""
-    admit, truncate, ensure = (
-        ControllerFence.admit,
-        PartitionFollower.truncate,
-        Partition.ensure_epoch,
-    )
-
-    def counted_admit(fence: ControllerFence, **epochs: int) -> None:
-        try:
-            admit(fence, **epochs)
-        except KafkaError as error:
-            world.count(f"requests fenced: {type(error).__name__}")
-            raise
-
-    def counted_ensure(partition: Partition, leader_epoch: int) -> None:
-        try:
-            ensure(partition, leader_epoch)
-        except KafkaError as error:
-            world.count(f"requests fenced: {type(error).__name__}")
-            raise
-
-    def counted_truncate(follower: PartitionFollower, offset: int) -> object:
-        removed = follower.log.bounds.log_end - offset
-        if removed > 0:
-            world.count("logs truncated")
-            world.note("{} is truncated from {} to {}", follower.log, removed + offset, offset)
-        return truncate(follower, offset)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ControllerFence, "admit", counted_admit)
-        patch.setattr(Partition, "ensure_epoch", counted_ensure)
-        patch.setattr(PartitionFollower, "truncate", counted_truncate)
-        yield
 
 
 @contextmanager
@@ -246,14 +269,30 @@ def _quiet() -> Iterator[None]:
         logger.propagate = propagates
 
 
-def run_cluster_seed(seed: int) -> Counter[str]:
-    """Run one seed; return its counts, or raise SimulationFailed with its history."""
-    simulation = ClusterSimulation(seed)
-    world = simulation.world
+def run_cluster_seed(seed: int) -> ClusterRun:
+    """Run one seed; raise SimulationFailed with its history and its script."""
+    return _run(ClusterSimulation(ClusterSetup.drawn(seed)))
+
+
+def run_cluster_script(script: ClusterScript) -> ClusterRun:
+    """Run a script; raise SimulationFailed as a seed does."""
+    return _run(ClusterSimulation(script.setup, script))
+
+
+def _run(simulation: ClusterSimulation) -> ClusterRun:
+    world, seed = simulation.world, simulation.setup.seed
     try:
-        with _quiet(), _counted(world):
+        with _quiet(), counted(world, simulation.on_lead):
             return simulation.run()
     except Exception as error:
         invariant = getattr(error, "invariant", type(error).__name__)
-        text = f"seed {seed}\n{world.story()}\nseed {seed}: {error!r}"
-        raise SimulationFailed(invariant, seed, text) from error
+        text = f"{world.story()}\n\n{simulation.script}\n\nseed {seed}: {error!r}"
+        raise ClusterFailed(invariant, seed, text, simulation.script) from error
+
+
+class ClusterFailed(SimulationFailed):
+    """A failure of a simulated cluster, with the script that repeats it."""
+
+    def __init__(self, invariant: str, seed: int, text: str, script: ClusterScript) -> None:
+        super().__init__(invariant, seed, text)
+        self.script = script

@@ -6,16 +6,19 @@ blocks; those of its coroutines run after the end of the simulation, when they c
 """
 
 import asyncio
+import math
 from asyncio import events
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from contextvars import Context
+from heapq import heappop, heappush
 from types import CoroutineType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from cordwood.core.address import Address
 from cordwood.core.types import TimestampMs
+from tests.simulation.cluster.cluster_script import Step, rounded
 from tests.simulation.simulation_loop import SimulationLoop
 from tests.simulation.world import World
 
@@ -25,27 +28,54 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_NEXT_MS: Final = 0.001
 WAITS: Final = "a process waits for something"
 
 
 class ClusterWorld(World):
-    """Time, chance and the record of what happened, for several processes."""
+    """Time, chance and the record of what happened, for several processes.
+
+    `random` has the delays of frames and of ZooKeeper's messages; faults are drawn elsewhere.
+    """
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.processes = list[ProcessLoop]()
+        #: Faults and operations of clients, as they happen.
+        self.steps = list[Step]()
         self._due = deque[ProcessLoop]()
+        self._planned = list[tuple[float, int, Callable[[], object]]]()
+        self._plans = 0
 
     def make_due(self, process: "ProcessLoop") -> None:
         """Let a process run its callbacks at this time."""
         self._due.append(process)
 
+    def plan(self, at_ms: float, call: Callable[[], object]) -> None:
+        """Call between two callbacks of processes, at a time as scripts have it."""
+        self._plans += 1
+        at_ms = max(rounded(at_ms), rounded(self.now_ms + _NEXT_MS))
+        heappush(self._planned, (at_ms, self._plans, call))
+
+    def record(self, kind: str, *arguments: str) -> None:
+        """Add a step of this time to the script."""
+        self.steps.append(Step(rounded(self.now_ms), kind, arguments))
+
     def run_until(self, end_ms: float) -> None:
         """Run everything up to a time; raise the first violation."""
-        clock = self.clock
+        clock, planned = self.clock, self._planned
         self._run_processes()
-        while (next_ms := clock.next_call_ms()) is not None and next_ms <= end_ms:
-            clock.advance_to(next_ms)
+        while True:
+            call_ms = clock.next_call_ms()
+            call_ms = math.inf if call_ms is None else call_ms
+            plan_ms = planned[0][0] if planned else math.inf
+            if min(call_ms, plan_ms) > end_ms:
+                break
+            if call_ms <= plan_ms:
+                clock.advance_to(call_ms)
+            else:
+                clock.advance_to(plan_ms)
+                heappop(planned)[2]()
             self._run_processes()
             if self.violation is not None:
                 raise self.violation
@@ -125,13 +155,16 @@ class ProcessLoop(SimulationLoop):
         # The public name of this is `run`, which a loop without selectors cannot offer.
         events._set_running_loop(self)  # noqa: SLF001  as above
         try:
-            for task, scene in self._tasks:  # it grows: blocks may begin tasks
-                if not task.done():
+            for _ in range(_MOST_WAITS_AT_END):
+                tasks, self._tasks = self._tasks, []  # blocks may begin tasks
+                running = [each for each in tasks if not each[0].done()]
+                for task, scene in running:
                     task._log_destroy_pending = False  # type: ignore[attr-defined]  # private  # noqa: SLF001  as above
                     _close(scene)
+                if not tasks:
+                    break
         finally:
             events._set_running_loop(None)  # noqa: SLF001  as above
-        self._tasks.clear()
         self._ready.clear()
 
     # -- the loop

@@ -1,6 +1,6 @@
 """ZooKeeper of a simulated cluster: the states of partitions, and the counts of their changes."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cordwood.cluster.controller.context.leadership import Leadership
 from cordwood.cluster.zookeeper.client.zookeeper_client import (
@@ -10,11 +10,16 @@ from cordwood.cluster.zookeeper.client.zookeeper_client import (
     SetDataOp,
 )
 from cordwood.cluster.zookeeper.client.zookeeper_errors import ZooKeeperError
+from cordwood.cluster.zookeeper.znodes.cluster_paths import CONTROLLER
+from cordwood.cluster.zookeeper.znodes.controller_znode import decode_controller
 from cordwood.cluster.zookeeper.znodes.partition_state_znode import decode_leadership
 from cordwood.core.metadata_paths import partition_state_path
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.testing.zookeeper.memory_zookeeper import MemoryZooKeeper
 from tests.simulation.cluster.cluster_world import ClusterWorld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TOPIC: Final = TopicName("orders")
 _STATES: Final = f"/brokers/topics/{TOPIC}/partitions/"
@@ -26,6 +31,8 @@ class CountedZooKeeper(MemoryZooKeeper):
     def __init__(self, world: ClusterWorld) -> None:
         super().__init__(world.clock, world.clock, delay_ms=lambda: world.random.uniform(0.2, 3))
         self._world = world
+        #: Called with an event, and with the node that leads or is the controller.
+        self.on_event: Callable[[str, int], object] = lambda _, __: None
 
     def leadership(self, number: int) -> Leadership | None:
         """Return the stored leadership of a partition, None before the first one."""
@@ -47,9 +54,11 @@ class CountedZooKeeper(MemoryZooKeeper):
         results = super()._write(operations, session_id)
         for number, former in before.items():
             self._count(number, former, self.leadership(number))
-        if any(isinstance(each, CreateOp) and each.path == "/controller" for each in operations):
-            self._world.count("controllers elected")
-            self._world.note("ZooKeeper: a controller is elected")
+        for each in operations:
+            if isinstance(each, CreateOp) and each.path == CONTROLLER:
+                node_id = decode_controller(each.data)
+                self._happens("controllers elected", node_id)
+                self._world.note("ZooKeeper: node {} is the controller", node_id)
         return results
 
     def _count(self, number: int, former: Leadership | None, now: Leadership | None) -> None:
@@ -58,8 +67,12 @@ class CountedZooKeeper(MemoryZooKeeper):
         world = self._world
         world.note("ZooKeeper: partition {} is {}", number, now)
         if now.leader not in {former.leader, -1}:
-            world.count("leaders elected")
+            self._happens("leaders elected", now.leader)
         if {*former.isr} - {*now.isr}:
-            world.count("in-sync sets shrunk")
+            self._happens("in-sync sets shrunk", now.leader)
         if {*now.isr} - {*former.isr}:
-            world.count("in-sync sets expanded")
+            self._happens("in-sync sets expanded", now.leader)
+
+    def _happens(self, event: str, node_id: int) -> None:
+        self._world.count(event)
+        self.on_event(event, node_id)

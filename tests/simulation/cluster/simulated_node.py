@@ -28,7 +28,11 @@ from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.zookeeper.memory_zookeeper import MemoryZooKeeper
 from cordwood.testing.zookeeper.memory_zookeeper_client import MemoryZooKeeperClient
-from tests.simulation.cluster.cluster_network import ClusterNetwork, SimulatedServers
+from tests.simulation.cluster.cluster_network import (
+    NEVER_MS,
+    ClusterNetwork,
+    SimulatedServers,
+)
 from tests.simulation.cluster.cluster_world import (
     ClusterWorld,
     ProcessClock,
@@ -42,22 +46,22 @@ if TYPE_CHECKING:
 
     from cordwood.broker.services import BrokerServices
 
-SESSION_TIMEOUT_MS: Final = 2_000
+SESSION_TIMEOUT_MS: Final = 600
 _GIVEN: Final = {
     "log.dirs": "/logs",
     "zookeeper.connect": "memory",
     "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
     "default.replication.factor": "3",
     "min.insync.replicas": "2",
-    "replica.lag.time.max.ms": "1500",
-    "replica.fetch.wait.max.ms": "300",
-    "replica.fetch.backoff.ms": "200",
-    "replica.socket.timeout.ms": "1500",
-    "controller.socket.timeout.ms": "1500",
-    "request.timeout.ms": "1500",
-    "controlled.shutdown.retry.backoff.ms": "100",
-    "leader.imbalance.check.interval.seconds": "4",
-    "replica.high.watermark.checkpoint.interval.ms": "1000",
+    "replica.lag.time.max.ms": "400",
+    "replica.fetch.wait.max.ms": "200",
+    "replica.fetch.backoff.ms": "60",
+    "replica.socket.timeout.ms": "500",
+    "controller.socket.timeout.ms": "500",
+    "request.timeout.ms": "500",
+    "controlled.shutdown.retry.backoff.ms": "50",
+    "leader.imbalance.check.interval.seconds": "1",
+    "replica.high.watermark.checkpoint.interval.ms": "300",
     "auto.create.topics.enable": "false",
     "cordwood.slow.call.ms": "0",
     "log.index.size.max.bytes": "4096",
@@ -103,9 +107,10 @@ class SimulatedNode:
         zookeeper: MemoryZooKeeper,
     ) -> None:
         self.node_id: Final = node_id
-        self.name: Final = f"node {node_id}"
+        self.name: Final = f"n{node_id}"
         self.host: Final = f"10.0.0.{node_id}"
         self.files = MemoryFiles(world.clock)
+        self.fetch_bytes = 1 << 20
         #: Called when a process has ended by itself.
         self.on_end: Callable[[], object] = lambda: None
         self._world = world
@@ -151,7 +156,7 @@ class SimulatedNode:
 
         def channels(runtime: ClientRuntime) -> ConnectedChannels:
             settings = ClientSettings(
-                bootstrap_servers=("none:1",), socket_connection_setup_timeout_ms=1_000
+                bootstrap_servers=("none:1",), socket_connection_setup_timeout_ms=400
             )
             return ConnectedChannels(settings, runtime)
 
@@ -161,6 +166,7 @@ class SimulatedNode:
             "node.id": str(self.node_id),
             "listeners": f"PLAINTEXT://{self.host}:9092",
             "broker.rack": "",
+            "replica.fetch.max.bytes": str(self.fetch_bytes),
         }
         node = self._node = Node([SettingSource("simulation", given)], runtime)
         process.begin(self._run(node))
@@ -194,20 +200,20 @@ class SimulatedNode:
         with process.running():
             process.begin(stop())
 
-    def kill(self) -> None:
+    def kill(self, *, late_ms: float = NEVER_MS) -> None:
         """End the process; the disk keeps all writes."""
-        self._end()
+        self._end(late_ms)
         self.files.end_process()
 
-    def crash(self, *, loses_disk: bool) -> None:
+    def crash(self, *, loses_disk: bool, late_ms: float = NEVER_MS) -> None:
         """End the machine, which loses the writes that are not synced, or its whole disk."""
-        self._end()
+        self._end(late_ms)
         if loses_disk:
             self.files = MemoryFiles(self._world.clock)
         else:
             self.files.crash()
 
-    def _end(self) -> None:
+    def _end(self, late_ms: float) -> None:
         process, client, servers = self.process, self.client, self._servers
         assert process is not None, "a process runs"
         process.kill()
@@ -215,7 +221,7 @@ class SimulatedNode:
         self.is_stopping = False
         if servers is not None and servers.server is not None:
             servers.server.leave()
-        self._network.break_all(process)
+        self._network.break_all(process, late_ms=late_ms)
         if client is not None:
             client.cut()
 
@@ -234,3 +240,8 @@ class SimulatedNode:
                 self._zookeeper.expire(client.session_id)
 
         self._world.after(SESSION_TIMEOUT_MS, expire)
+
+    def expire(self) -> None:
+        """Let ZooKeeper end the session, although the node is alive."""
+        if self.client is not None:
+            self._zookeeper.expire(self.client.session_id)
