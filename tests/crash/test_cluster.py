@@ -100,6 +100,7 @@ def test_kind_that_never_happened_fails() -> None:
     assert below_floors(counts, FLOORS) == {"logs truncated": 0}
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", (7, 19, 42))
 def test_script_of_a_seed_repeats_its_history(seed: int) -> None:
     run = run_cluster_seed(seed)

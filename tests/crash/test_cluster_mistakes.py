@@ -54,6 +54,7 @@ def first_failure(mistake: ClusterMistake) -> ClusterFailed | None:
     return None
 
 
+@pytest.mark.timeout(1_200)
 def test_printed_script_fails_as_its_seed_did(monkeypatch: pytest.MonkeyPatch) -> None:
     mistake = MISTAKES[_REDUCED]
     with monkeypatch.context() as patch:
@@ -71,6 +72,7 @@ def test_printed_script_fails_as_its_seed_did(monkeypatch: pytest.MonkeyPatch) -
     run_cluster_script(script)
 
 
+@pytest.mark.timeout(1_200)
 def test_reduced_script_has_the_steps_that_a_failure_needs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
