@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from cordwood.cli.cluster_options import list_partitions
+from cordwood.cli.counts import counted
 from cordwood.cli.produce_run import DeliveryCount, record_throttle
 from cordwood.client.blocking import Consumer, Producer
 from cordwood.client.producer.delivery import Delivery
@@ -55,7 +56,8 @@ class BenchResult:
     def lines(self) -> list[str]:
         """Return the result as lines of text."""
         throughput = (
-            f"{self.records:,} records, {self.bytes:,} bytes in {self.seconds:.3f} s:"
+            f"{counted(self.records, 'record')}, {counted(self.bytes, 'byte')} in"
+            f" {self.seconds:.3f} s:"
             f" {self._per_second(self.records):,.0f} records/s,"
             f" {self._per_second(self.bytes) / 1e6:,.2f} MB/s,"
             f" {self.cpu_seconds:.3f} s of client CPU"

@@ -105,6 +105,6 @@ def _replica_rows(directory: "LogDirDescription", topics: "Collection[str]") -> 
                 strict=True,
             )
         )
-        for each in directory.partitions
+        for each in sorted(directory.partitions, key=lambda each: (each.topic, each.partition))
         if each.topic in topics
     ]

@@ -66,7 +66,7 @@ def offsets(  # noqa: PLR0913  # tidy: allow[parameters] an option each
             rows, titles = _ends(admin, partitions), _TITLES
         else:
             found = admin.list_offsets(dict.fromkeys(partitions, timestamp))
-            rows, titles = [_row(*each) for each in found.items()], _TITLES_OF_TIME
+            rows, titles = [_row(*each) for each in sorted(found.items())], _TITLES_OF_TIME
     print_rows(rows, as_json=as_json, titles=titles)
 
 

@@ -46,3 +46,9 @@ def test_rate_of_no_time_is_zero() -> None:
     result = BenchResult(records=0, bytes=0, seconds=0, cpu_seconds=0)
 
     assert "0 records/s" in result.lines()[0]
+
+
+def test_one_record_is_in_the_singular() -> None:
+    result = BenchResult(records=1, bytes=1, seconds=0.5, cpu_seconds=0)
+
+    assert result.lines()[0].startswith("1 record, 1 byte in 0.500 s: 2 records/s")
