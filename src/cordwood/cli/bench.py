@@ -18,6 +18,7 @@ from cordwood.cli.cluster_options import (
 from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.produce import CompressionCodec, RequiredAcks
+from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_message, print_output
 
 if TYPE_CHECKING:
@@ -64,12 +65,12 @@ def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each, most of
         acks=acks,
     )
     load = bench_run.BenchLoad(topic, num_records, record_size)
-    _print(
-        bench_run.measure_produce(
-            load, produce_run.producer_config(config), rate=throughput if throughput > 0 else None
-        ),
-        as_json=as_json,
-    )
+    rate = throughput if throughput > 0 else None
+    with show_progress(num_records, label="sending") as advance:
+        result = bench_run.measure_produce(
+            load, produce_run.producer_config(config), rate=rate, advance=advance
+        )
+    _print(result, as_json=as_json)
 
 
 @app.command(epilog="Example: cordwood bench consume --topic t --num-records 1000000")
@@ -89,7 +90,10 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
 
     config = reachable_config(bootstrap_server, command_config, properties=command_property)
     load = bench_run.BenchLoad(topic, num_records)
-    result = bench_run.measure_consume(load, config, timeout_ms=timeout_ms, is_columnar=columns)
+    with show_progress(num_records) as advance:
+        result = bench_run.measure_consume(
+            load, config, timeout_ms=timeout_ms, is_columnar=columns, advance=advance
+        )
     _print(result, as_json=as_json)
     if result.records < num_records:
         print_message(

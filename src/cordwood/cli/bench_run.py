@@ -25,6 +25,8 @@ _MAX_TIMED: Final = 100_000
 _LATENCY_TIMEOUT_MS: Final = 10_000
 _MAX_POLL_RECORDS: Final = 5_000
 _DISTINCT_VALUES: Final = 1_000
+#: The records between two updates of the progress bar.
+_SHOWN_EVERY: Final = 5_000
 
 
 class BenchLoad(NamedTuple):
@@ -111,7 +113,11 @@ def distribution(times_ms: Sequence[float]) -> dict[str, float]:
 
 
 def measure_produce(
-    load: BenchLoad, config: Mapping[str, object], *, rate: int | None
+    load: BenchLoad,
+    config: Mapping[str, object],
+    *,
+    rate: int | None,
+    advance: Callable[[int], object] = lambda _: None,
 ) -> BenchResult:
     """Send records with random values and wait for their acknowledgements; raise on a failure."""
     values = _values(load.record_size)
@@ -126,6 +132,8 @@ def measure_produce(
             delivery = producer.send(load.topic, next(values))
             if number % step == 0:
                 delivery.add_done_callback(_latency_callback(latencies, watch, at_ms))
+            if number % _SHOWN_EVERY == 0:
+                advance(_SHOWN_EVERY)
             deliveries.add(delivery)
             throttle(1)
         producer.flush()
@@ -136,7 +144,12 @@ def measure_produce(
 
 
 def measure_consume(
-    load: BenchLoad, config: Mapping[str, object], *, timeout_ms: int, is_columnar: bool
+    load: BenchLoad,
+    config: Mapping[str, object],
+    *,
+    timeout_ms: int,
+    is_columnar: bool,
+    advance: Callable[[int], object] = lambda _: None,
 ) -> BenchResult:
     """Read records from the beginning, until their number is reached or none arrive.
 
@@ -154,6 +167,7 @@ def measure_consume(
             records += count
             size += count_bytes
             result = watch.result(records, size)
+            advance(count)
             if records >= load.records:
                 break
         return result

@@ -29,11 +29,13 @@ class ByteProgress:
 
 
 @contextmanager
-def show_progress(total_bytes: int | None, *, is_shown: bool = True) -> Iterator[ByteProgress]:
+def show_progress(
+    total_bytes: int | None, *, is_shown: bool = True, label: str = "reading"
+) -> Iterator[ByteProgress]:
     """Yield the callback for the bytes read; `total_bytes` is None if the total is unknown.
 
-    The bar is shown only on a terminal. A caller that prints lines to the same terminal passes
-    `is_shown=False`, since the bar would break into them.
+    A benchmark counts records instead of bytes. The bar is shown only on a terminal. A caller that
+    prints lines to the same terminal passes `is_shown=False`, since the bar would break into them.
     """
     if not is_shown or not is_terminal(sys.stderr):
         yield ByteProgress(total_bytes, lambda _seen, _total: None)
@@ -42,7 +44,7 @@ def show_progress(total_bytes: int | None, *, is_shown: bool = True) -> Iterator
     from rich.progress import Progress  # noqa: PLC0415  # as above
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=total_bytes)
+        task = bar.add_task(label, total=total_bytes)
         yield ByteProgress(
             total_bytes, lambda seen, total: bar.update(task, completed=seen, total=total)
         )

@@ -1,9 +1,12 @@
 """`cordwood bench` as it is called."""
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
+from cordwood.cli import bench, bench_run
 from tests.unit.cli.commands import Command
 
 
@@ -64,3 +67,22 @@ def test_latency_is_measured_one_by_one(command: Command) -> None:
 @pytest.mark.parametrize("verb", ("consume", "latency"))
 def test_bench_rejects_a_missing_topic(command: Command, verb: str) -> None:
     assert command("bench", verb, "--topic=b").code == 1
+
+
+@pytest.mark.parametrize("verb", ("produce", "consume"))
+def test_bench_shows_its_progress(
+    command: Command, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("bench", "produce", "--topic=a", "--num-records=20")
+    shown: list[int] = []
+
+    @contextmanager
+    def progress(total: int, **_: object) -> Iterator[Callable[[int], None]]:
+        shown.append(total)
+        yield shown.append
+
+    monkeypatch.setattr(bench, "show_progress", progress)
+    monkeypatch.setattr(bench_run, "_SHOWN_EVERY", 10)
+    command("bench", verb, "--topic=a", "--num-records=20")
+
+    assert shown == [20, *([10, 10] if verb == "produce" else [20])]

@@ -20,10 +20,11 @@ def shown(
     stream: io.StringIO,
     *,
     total: int | None = 100,
-    **options: bool,
+    is_shown: bool = True,
+    label: str = "reading",
 ) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
-    with show_progress(total, **options) as advance:
+    with show_progress(total, is_shown=is_shown, label=label) as advance:
         advance(50)
     return stream.getvalue()
 
@@ -54,3 +55,7 @@ def test_expected_total_may_change() -> None:
 
 def test_progress_is_shown_without_a_total(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "reading" in shown(monkeypatch, Terminal(), total=None)
+
+
+def test_progress_has_the_name_of_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "sending" in shown(monkeypatch, Terminal(), label="sending")
