@@ -33,8 +33,11 @@ from cordwood.spark.runtime.worker_python import use_own_python
 #: Reports a number of finished bytes.
 AdvanceProgress = Callable[[int], object]
 
-#: The line of a Python traceback with an error of this package.
-OWN_ERROR: Final = re.compile(r"^cordwood(?:\.\w+)+\.(?P<name>\w+): (?P<words>.*)$", re.MULTILINE)
+#: An error of this package in Spark's message: the last line of a traceback, or the end of Spark's
+#: own line if the traceback is left out (`short_errors`).
+OWN_ERROR: Final = re.compile(
+    r"(?:^|(?<=: ))cordwood(?:\.\w+)+\.(?P<name>\w+): (?P<words>.*)$", re.MULTILINE
+)
 
 #: The number of tasks at a time in a Spark Connect session that has no setting for it.
 _CONNECT_PARALLELISM: Final = 8
@@ -111,7 +114,7 @@ def translate_errors() -> Iterator[None]:
 def parse_error(message: str) -> CordwoodError:
     """Return the error whose text is in Spark's message."""
     reason = last_line(message)
-    found = OWN_ERROR.match(reason)
+    found = OWN_ERROR.search(reason)
     kind = getattr(errors, found["name"], None) if found is not None else None
     if found is not None and isinstance(kind, type) and issubclass(kind, KafkaError):
         return kind(found["words"])

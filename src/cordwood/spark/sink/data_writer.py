@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemClock
+from cordwood.spark.runtime.short_errors import short_errors
 from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.sink.exactly_once.exactly_once_writer import (
     make_job_writer,
@@ -88,6 +89,7 @@ def make_writer_of_stream(
     return make_stream_writer(parsed) if parsed.is_exactly_once else CordwoodStreamWriter(parsed)
 
 
+@short_errors()
 def _write(batches: "Iterator[pa.RecordBatch]", options: SinkOptions) -> SinkCommitMessage:
     prepare_worker()
     return SinkCommitMessage(produce(batches, options, clock=SystemClock()))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
+from cordwood.spark.runtime.short_errors import short_errors
 from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.source import source_columns
 from cordwood.spark.source.filter_pushdown import push_filters
@@ -36,6 +37,7 @@ class CordwoodReader(DataSourceReader):
         self._options = options
         self._columns = source_columns.check_columns(columns)
 
+    @short_errors()
     def partitions(self) -> Sequence[InputPartition]:
         """Resolve the offsets to read, and return the splits."""
         splits = plan_splits(self._options)
@@ -45,7 +47,8 @@ class CordwoodReader(DataSourceReader):
         """Yield the rows of a split."""
         if isinstance(partition, SplitPartition) and partition.value:
             prepare_worker()
-            yield from read_splits(partition.value, self._columns, options=self._options)
+            with short_errors():
+                yield from read_splits(partition.value, self._columns, options=self._options)
 
 
 class FilteringReader(CordwoodReader):

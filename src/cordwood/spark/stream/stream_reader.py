@@ -17,6 +17,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 
 from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemClock, SystemFiles
+from cordwood.spark.runtime.short_errors import short_errors
 from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.source import source_columns
 from cordwood.spark.source.batch_reader import SplitPartition
@@ -57,18 +58,22 @@ class CordwoodStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the limit of the options."""
         return default_read_limit(self._options.limits)
 
+    @short_errors()
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # as above
         """Fix the end of the query."""
         self._query.fix_target()
 
+    @short_errors()
     def latestOffset(self, start: JsonObject, limit: ReadLimit) -> JsonObject:  # type: ignore[override]  # noqa: N802  # as above
         """Return the end of the next batch."""
         return self._query.latest(start, batch_limits(self._options.limits, limit))
 
+    @short_errors()
     def reportLatestOffset(self) -> JsonObject | None:  # type: ignore[override]  # noqa: N802  # as above
         """Return the ends of the sources, for the progress of the query."""
         return self._query.report()
 
+    @short_errors()
     def partitions(
         self, start: JsonObject, end: JsonObject
     ) -> Sequence[InputPartition]:  # as above
@@ -79,7 +84,8 @@ class CordwoodStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Yield the rows of a task."""
         if isinstance(partition, SplitPartition) and partition.value:
             prepare_worker()
-            yield from read_splits(partition.value, self._columns, options=self._options.source)
+            with short_errors():
+                yield from read_splits(partition.value, self._columns, options=self._options.source)
 
 
 class RejectedStreamReader(DataSourceStreamReader):
@@ -88,14 +94,17 @@ class RejectedStreamReader(DataSourceStreamReader):
     def __init__(self, error: SettingError) -> None:
         self._error = error
 
+    @short_errors()
     def initialOffset(self) -> NoReturn:  # noqa: N802  # as Spark calls it
         """Raise the error, for a new query."""
         raise self._error
 
+    @short_errors()
     def latestOffset(self, *_: object, **__: object) -> NoReturn:  # noqa: N802  # as above
         """Raise the error, for a query that continues."""
         raise self._error
 
+    @short_errors()
     def partitions(self, *_: object, **__: object) -> NoReturn:
         """Raise the error, for a batch that is repeated."""
         raise self._error

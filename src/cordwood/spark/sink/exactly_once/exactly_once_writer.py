@@ -25,6 +25,7 @@ from pyspark.sql.datasource import (
 
 from cordwood.core.errors import SettingError, SparkError
 from cordwood.core.system import SystemClock
+from cordwood.spark.runtime.short_errors import short_errors
 from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.sink.exactly_once.batch_abort import abort_batch
 from cordwood.spark.sink.exactly_once.batch_commit import commit_batch
@@ -71,6 +72,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._options = options
         self._prepared = prepared
 
+    @short_errors()
     def write(self, iterator: "Iterator[pa.RecordBatch]") -> ExactlyOnceMessage:
         """Write the rows of a task."""
         context = _attempt()
@@ -84,6 +86,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         task = TaskContent(int(batch), UUID(query), _place_of(context))
         return write_rows(self._prepared, self._options, batches=iterator, task=task)
 
+    @short_errors()
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  # Spark's name
         """Decide the batch, and make its rows visible."""
         commit_messages(self._options, messages, batch=batchId)
@@ -101,11 +104,13 @@ class JobWriter(DataSourceArrowWriter):
         self._prepared = prepared
         self._query_id = query_id
 
+    @short_errors()
     def write(self, iterator: "Iterator[pa.RecordBatch]") -> ExactlyOnceMessage:
         """Write the rows of a task."""
         task = TaskContent(_FIRST_BATCH, self._query_id, _place_of(_attempt()))
         return write_rows(self._prepared, self._options, batches=iterator, task=task)
 
+    @short_errors()
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Decide the write, and make its rows visible."""
         commit_messages(self._options, messages, batch=_FIRST_BATCH)
