@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -12,7 +12,20 @@ from cordwood.spark.jobs.tables.offset_comparison import (
     OffsetComparison,
     OffsetFault,
     OffsetFinding,
+    OffsetKind,
 )
+from cordwood.spark.runtime.counted_nouns import counted
+
+#: The nouns of offsets whose absence from the table is correct, or that only the table has.
+NOUNS: Final[Mapping[str, str]] = {
+    OffsetKind.ABORTED: "aborted record",
+    OffsetKind.MARKER: "transaction marker",
+    OffsetKind.COMPACTED: "compacted offset",
+    OffsetKind.EXPIRED: "expired offset",
+    OffsetKind.UNKNOWN: "unknown offset",
+    OffsetKind.GAP: "lost offset",
+    OffsetKind.BEHIND: "future offset",
+}
 
 #: Most findings of a partition in the text of a report.
 MAX_SHOWN: Final = 20
@@ -72,7 +85,7 @@ class PartitionAudit:
 
     def __str__(self) -> str:
         """Return a summary line, then a line per finding."""
-        lines = [f"{self.partition}: {', '.join(self._summary())}"]
+        lines = [f"{self.partition}: {'; '.join(self._summary())}"]
         if self.rows is not None and self.rows.fault is not None:
             lines.append(f"{self.partition}: {self.rows}")
         total = len(self.compared.findings) + (len(self.deep.findings) if self.deep else 0)
@@ -84,15 +97,16 @@ class PartitionAudit:
 
     def _summary(self) -> Iterator[str]:
         found = self.compared
-        yield f"{found.proven:,} offsets exactly once"
+        yield f"{counted(found.proven, 'offset')} exactly once"
         if self.deep is not None:
             yield f"the contents of {self.deep.rows:,} compared"
             if self.deep.skipped:
                 yield f"{self.deep.skipped:,} removed during the audit"
-        for kind, count in sorted(found.absent.items()):
-            yield f"{count:,} {kind} in neither"
+        if found.absent:
+            parts = [counted(count, NOUNS[kind]) for kind, count in sorted(found.absent.items())]
+            yield f"{' and '.join(parts)} correctly left out"
         for kind, count in sorted(found.kept.items()):
-            yield f"{count:,} {kind} in the table only"
+            yield f"{counted(count, NOUNS[kind])} in the table only"
         if self.behind:
             yield f"{self.behind:,} not exported yet"
 
@@ -138,13 +152,16 @@ class Audit:
         for each in self.partitions:
             faults += each.faults
         if faults:
-            return ", ".join(f"{count:,} ranges {fault}" for fault, count in sorted(faults.items()))
+            return ", ".join(
+                f"{counted(count, 'range')} {fault}" for fault, count in sorted(faults.items())
+            )
         proven = sum(each.compared.proven for each in self.partitions)
         if not self.columns:
-            return f"{proven:,} offsets, each exactly once"
+            return f"{counted(proven, 'offset')}, each exactly once"
         rows = sum(each.deep.rows for each in self.partitions if each.deep is not None)
         columns = ", ".join(self.columns)
-        return f"{proven:,} offsets, each exactly once; {rows:,} rows with the log's {columns}"
+        once = f"{counted(proven, 'offset')}, each exactly once"
+        return f"{once}; {counted(rows, 'row')} with the log's {columns}"
 
     def to_json(self) -> str:
         """Return the report as a JSON object."""

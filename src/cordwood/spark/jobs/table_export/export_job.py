@@ -51,6 +51,7 @@ from cordwood.spark.jobs.tables.table_ledger import (
     empty_state,
 )
 from cordwood.spark.jobs.task_packing import group_by_bytes, pack_tasks, total_bytes
+from cordwood.spark.runtime.counted_nouns import counted
 from cordwood.spark.runtime.local_path import local_path
 from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.task_runner import run_tasks
@@ -90,19 +91,22 @@ class Export:
         lines = []
         for partition, exported in sorted(self.state.exported.items()):
             lost = sum(end - start for start, end in exported.lost)
-            lost_text = f", {lost:,} offsets lost before the export" if lost else ""
+            lost_text = f", {counted(lost, 'offset')} lost before the export" if lost else ""
             absent_text = "; in no source of this export" if partition in self.absent else ""
             lines.append(
                 f"{partition}: offsets {exported.start:,} to {exported.end - 1:,}, "
-                f"{exported.records:,} records{lost_text}{absent_text}"
+                f"{counted(exported.records, 'record')}{lost_text}{absent_text}"
             )
-        files = sum(len(commit.files) for commit in self.commits)
-        size = sum(file.size for commit in self.commits for file in commit.files)
-        lines.append(
-            f"{self.table}: {self.records:,} records added in {len(self.commits):,} commits, "
-            f"{files:,} files, {size:,} bytes"
+        return "\n".join([*lines, f"{self.table}: {self._summary()}"])
+
+    def _summary(self) -> str:
+        if not self.commits:
+            return "no new records; the table ends where the log ends"
+        files = [file for commit in self.commits for file in commit.files]
+        return (
+            f"{counted(self.records, 'record')} added in {counted(len(self.commits), 'commit')}, "
+            f"{counted(len(files), 'file')}, {counted(sum(file.size for file in files), 'byte')}"
         )
-        return "\n".join(lines)
 
     def to_json(self) -> str:
         """Return the report as a JSON object."""

@@ -123,11 +123,25 @@ def check_address(address: TableAddress) -> None:
             key="format",
             remedy=f"use one of {', '.join(FORMATS)}",
         )
-    if (address.format == ICEBERG) != (address.name is not None):
+    if address.format == ICEBERG:
+        _check_name(address.name)
+    elif address.name is not None:
         raise SettingError(
-            "table: only Iceberg tables have a name, and they need one",
+            f"table: a table of the format {address.format} has a path and no name",
             key="table",
-            remedy="set table=<namespace>.<name> with format=iceberg only",
+            remedy="remove it, or set format to iceberg",
+        )
+
+
+def _check_name(name: str | None) -> None:
+    """Reject the name of an Iceberg table that lacks its namespace."""
+    *namespace, table = (name or "").split(".")
+    if not (namespace and all(namespace) and table):
+        found = "it is not set" if name is None else f"found {name!r}"
+        raise SettingError(
+            f"table: Iceberg needs NAMESPACE.NAME ({found})",
+            key="table",
+            remedy="set table, or --table, to NAMESPACE.NAME",
         )
 
 

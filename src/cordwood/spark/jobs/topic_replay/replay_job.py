@@ -40,8 +40,9 @@ from cordwood.spark.jobs.topic_replay.replay_plan import (
     plan_tasks,
 )
 from cordwood.spark.jobs.topic_replay.sent_offsets import SentOffsets, SentOffsetsFile
+from cordwood.spark.runtime.counted_nouns import counted
 from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
-from cordwood.spark.runtime.task_runner import AdvanceProgress, run_tasks
+from cordwood.spark.runtime.task_runner import AdvanceProgress, default_parallelism, run_tasks
 from cordwood.spark.sink.row_producer import RowProducer
 from cordwood.spark.source import source_columns
 from cordwood.spark.source.broker_fetch import fetch_range
@@ -79,7 +80,8 @@ class ReplayReport:
 
     def __str__(self) -> str:
         before = f", {self.sent_before:,} sent before" if self.sent_before else ""
-        return f"{self.topic}: {self.sent:,} records sent to {self.partitions} partitions{before}"
+        sent = counted(self.sent, "record")
+        return f"{self.topic}: {sent} sent to {counted(self.partitions, 'partition')}{before}"
 
 
 def pause(seconds: float) -> None:
@@ -99,7 +101,7 @@ def replay_topic(
     files = files or SystemFiles()
     tasks = plan_tasks(options, files)
     progress.begin("replay", sum(task.size for task in tasks))
-    at_once = max(1, min(len(tasks), spark.sparkContext.defaultParallelism))
+    at_once = max(1, min(len(tasks), default_parallelism(spark)))
     share = None if options.rate is None else max(1, options.rate // at_once)
     work = partial(replay_partition, options=replace(options, rate=share), files=files, wait=wait)
     sent = run_tasks(spark, tasks, work=work, progress=progress)

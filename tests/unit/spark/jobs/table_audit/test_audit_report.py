@@ -48,8 +48,8 @@ def test_report_of_a_complete_table_has_the_proven_records() -> None:
     assert found.is_whole
     assert str(found).splitlines() == [
         (
-            "orders-0: 90 offsets exactly once, 3 aborted in neither, "
-            "2 expired in the table only, 7 not exported yet"
+            "orders-0: 90 offsets exactly once; 3 aborted records correctly left out; "
+            "2 expired offsets in the table only; 7 not exported yet"
         ),
         "lake: 90 offsets, each exactly once",
     ]
@@ -61,7 +61,7 @@ def test_report_names_the_faults() -> None:
     assert not found.is_whole
     assert str(found).splitlines()[1:] == [
         "orders-0: missing: offsets 4 to 5: in the log, but not in the table",
-        "lake: 1 ranges missing",
+        "lake: 1 range missing",
     ]
 
 
@@ -97,14 +97,14 @@ def test_report_compares_the_rows_with_the_count_of_the_commits(found: int, faul
     assert not audit.is_whole
     assert str(audit).splitlines()[1:] == [
         f"orders-0: {fault}: the table's commits count 92 records, and it has {found}",
-        f"lake: 1 ranges {fault}",
+        f"lake: 1 range {fault}",
     ]
 
 
 def test_report_of_a_deep_audit_names_the_columns() -> None:
     audit = _audit(deep=DeepComparison(rows=88, skipped=2, findings=OffsetFindings()))
 
-    assert "the contents of 88 compared, 2 removed during the audit" in str(audit)
+    assert "the contents of 88 compared; 2 removed during the audit" in str(audit)
     assert "90 offsets, each exactly once; 88 rows with the log's key, value" in str(audit)
 
 

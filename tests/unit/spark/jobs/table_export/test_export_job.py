@@ -46,7 +46,7 @@ def test_address_of_an_object_store_is_rejected_with_its_option(key: str) -> Non
 def test_report_has_a_line_per_partition_and_one_for_the_table() -> None:
     assert str(_export()).splitlines() == [
         "orders-0: offsets 0 to 59, 40 records, 10 offsets lost before the export",
-        "lake: 5 records added in 1 commits, 1 files, 1,234 bytes",
+        "lake: 5 records added in 1 commit, 1 file, 1,234 bytes",
     ]
 
 

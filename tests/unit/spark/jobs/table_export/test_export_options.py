@@ -54,8 +54,10 @@ def test_table_of_iceberg_has_a_name_and_may_have_a_catalog() -> None:
     ("given", "words"),
     (
         ({"format": "orc"}, "unknown format 'orc'.*parquet, delta, iceberg"),
-        ({"format": "iceberg"}, "only Iceberg tables have a name"),
-        ({"table": "logs.orders"}, "only Iceberg tables have a name"),
+        ({"format": "iceberg"}, r"Iceberg needs NAMESPACE\.NAME \(it is not set\)"),
+        ({"format": "iceberg", "table": "orders"}, r"NAMESPACE\.NAME \(found 'orders'\)"),
+        ({"format": "iceberg", "table": "logs."}, r"NAMESPACE\.NAME \(found 'logs\.'\)"),
+        ({"table": "logs.orders"}, "format parquet has a path and no name"),
         ({"catalog.uri": "x"}, "parquet has no catalog"),
         ({"partitionBy": "key"}, "partitionBy: invalid value key; choose from topic, partition"),
         ({"partitionBy": "date,date"}, "each once"),

@@ -63,7 +63,7 @@ def test_address_of_an_unknown_format_is_rejected() -> None:
 def test_address_of_iceberg_needs_a_name() -> None:
     check_address(TableAddress(path="lake", format="iceberg", name="logs.orders"))
 
-    with pytest.raises(SettingError, match="set table="):
+    with pytest.raises(SettingError, match="set table, or --table, to NAMESPACE"):
         check_address(TableAddress(path="lake", format="iceberg"))
 
 
