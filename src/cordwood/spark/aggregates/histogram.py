@@ -3,6 +3,7 @@
 Buckets are counted from 1970, in UTC. Records without a timestamp are in the bucket null.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -15,6 +16,16 @@ from cordwood.core.errors import SettingError
 from cordwood.spark.runtime.arrow_scalars import integer_scalar
 
 _MICROSECOND: Final = timedelta(microseconds=1)
+_TEXT: Final = re.compile(r"\s*(?P<number>\d{1,9})\s+(?P<unit>[a-z]+?)s?\s*")
+_UNITS: Final = {
+    "microsecond": _MICROSECOND,
+    "millisecond": timedelta(milliseconds=1),
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
 _TIME: Final = pa.timestamp("us", tz="UTC")
 _NONE: Final = pa.nulls(1, pa.int64())[0]
 _ZERO: Final = integer_scalar(0, pa.int64())
@@ -23,14 +34,34 @@ _ZERO: Final = integer_scalar(0, pa.int64())
 TimeCounts: TypeAlias = Counter[int | None]
 
 
-def bucket_microseconds(bucket: timedelta) -> int:
-    """Return the length of a bucket; raise SettingError if it is not positive."""
-    length = bucket // _MICROSECOND
-    if length < 1:
+def bucket_microseconds(bucket: timedelta | float | str) -> int:
+    """Return the length of a bucket; raise SettingError if it is not positive.
+
+    A number is in seconds; a text has a number and a unit, as in Spark's `window`.
+    """
+    length = _parse_length(bucket)
+    if length is None or length < _MICROSECOND:
         raise SettingError(
-            f"bucket: invalid length {bucket}", key="bucket", remedy="use a length above zero"
+            f"bucket: invalid length {bucket!r}",
+            key="bucket",
+            remedy="use a timedelta, a number of seconds, or a text such as '1 minute'",
         )
-    return length
+    return length // _MICROSECOND
+
+
+def _parse_length(bucket: object) -> timedelta | None:
+    match bucket:
+        case timedelta():
+            return bucket
+        case bool():
+            return None
+        case int() | float() if 0 < bucket < timedelta.max.total_seconds():
+            return timedelta(seconds=bucket)
+        case str() if (found := _TEXT.fullmatch(bucket.lower())) is not None:
+            unit = _UNITS.get(found["unit"])
+            return None if unit is None else int(found["number"]) * unit
+        case _:
+            return None
 
 
 def count_times(batches: Iterable[pa.RecordBatch], *, length: int) -> TimeCounts:

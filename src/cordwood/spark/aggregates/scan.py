@@ -29,11 +29,14 @@ from cordwood.spark.aggregates.histogram import (
     count_times,
     make_histogram,
 )
+from cordwood.spark.aggregates.mapped_batches import with_schema
 from cordwood.spark.aggregates.record_counts import count_from_headers
+from cordwood.spark.runtime.short_errors import short_errors
 from cordwood.spark.runtime.task_runner import AdvanceProgress, default_parallelism, run_tasks
 from cordwood.spark.runtime.worker_preparation import prepare_worker
 from cordwood.spark.runtime.worker_python import use_own_python
 from cordwood.spark.source.coverage import BrokerSource, PartitionDirectory
+from cordwood.spark.source.plan_description import describe_plan, summarize_plan
 from cordwood.spark.source.source_columns import selected_columns
 from cordwood.spark.source.source_options import SourceOptions
 from cordwood.spark.source.split_planning import plan_splits
@@ -67,7 +70,11 @@ class Scan:
         self._tasks = pack_splits(self.splits, tasks=_task_count(spark, options, self.splits))
 
     def __repr__(self) -> str:
-        return f"Scan({len(self.splits)} splits of {sum(each.size for each in self.splits)} bytes)"
+        return f"Scan({summarize_plan(self._options, self.splits)})"
+
+    def explain(self) -> str:
+        """Return the sources, and the offsets, splits and bytes of each partition."""
+        return describe_plan(self._options, self.splits)
 
     def map_arrow(
         self,
@@ -79,7 +86,8 @@ class Scan:
         """Return the rows that a function yields; it is called once in each task.
 
         The function receives an iterator over the record batches of its task, with `columns` if
-        they are given, and yields batches of the schema. If it drops each batch before the next,
+        they are given, and yields batches with the columns of the schema, in any order. A column
+        with another name or type is an error. If the function drops each batch before the next,
         memory holds one batch: copy the bytes that are needed for longer.
         """
         options = self._options
@@ -87,9 +95,10 @@ class Scan:
             options = replace(options, columns=tuple(columns))
         selected_columns(options)  # raises here rather than in a task
         use_own_python(self._spark)
-        mapped = partial(_map_records, function, self._tasks, options=options)
+        wanted = self._spark.createDataFrame([], schema).schema
+        mapped = partial(_map_records, function, self._tasks, options=options, schema=wanted)
         count = len(self._tasks)
-        return self._spark.range(0, count, 1, max(1, count)).mapInArrow(mapped, schema)
+        return self._spark.range(0, count, 1, max(1, count)).mapInArrow(mapped, wanted)
 
     def count(self) -> int:
         """Return the number of records; batch headers suffice for most of them.
@@ -116,10 +125,11 @@ class Scan:
             counted.setdefault(path, LogCounter(is_deep=deep)).add_part(part)
         return build_stat(counted.items(), is_deep=deep)
 
-    def time_histogram(self, bucket: timedelta) -> pa.Table:
+    def time_histogram(self, bucket: timedelta | float | str) -> pa.Table:
         """Return the columns `timestamp`, the start of a bucket, and `count`, its records.
 
-        Buckets have the length `bucket` and begin at 1970. Empty buckets are left out.
+        Buckets have the length `bucket` and begin at 1970. Empty buckets are left out. The length
+        is a timedelta, a number of seconds, or a text such as `1 minute`.
         """
         length = bucket_microseconds(bucket)
         work = partial(_times, options=self._options, length=length)
@@ -149,12 +159,15 @@ def _map_records(
     batches: Iterator[pa.RecordBatch],
     *,
     options: SourceOptions,
+    schema: "StructType",
 ) -> Iterator[pa.RecordBatch]:
     """Call a function on the records of the task whose number is in the row."""
     prepare_worker()
     numbers = (number for batch in batches for number in batch.column("id").to_pylist())
     splits = (split for number in numbers for split in tasks[number])
-    return function(_records(splits, selected_columns(options), options))
+    with short_errors():
+        found = function(_records(splits, selected_columns(options), options))
+        yield from with_schema(found, schema)
 
 
 def _records(

@@ -37,7 +37,26 @@ def test_histogram_is_in_the_order_of_time() -> None:
     ]
 
 
-@pytest.mark.parametrize("bucket", (timedelta(0), timedelta(seconds=-1)))
-def test_bucket_without_length_is_rejected(bucket: timedelta) -> None:
-    with pytest.raises(SettingError, match=r"bucket: invalid length .*use a length above zero"):
+@pytest.mark.parametrize(
+    "bucket",
+    (
+        *(timedelta(0), timedelta(seconds=-1), 0, -1, 1e-9, float("nan"), float("inf"), True),
+        *("", "minute", "0 minutes", "1 month", "-1 minute", "1.5 minutes", b"1 minute"),
+    ),
+)
+def test_bucket_that_is_not_a_length_is_rejected(bucket: timedelta | float | str) -> None:
+    with pytest.raises(SettingError, match=r"bucket: invalid length .*such as '1 minute'"):
         bucket_microseconds(bucket)
+
+
+@pytest.mark.parametrize(
+    ("bucket", "seconds"),
+    (
+        *((timedelta(minutes=1), 60), (60, 60), (0.5, 0.5), ("1 minute", 60), (" 90 SECONDS ", 90)),
+        *(("250 milliseconds", 0.25), ("2 hours", 7_200), ("1 day", 86_400), ("1 week", 604_800)),
+    ),
+)
+def test_bucket_is_a_timedelta_a_number_of_seconds_or_a_text(
+    bucket: timedelta | float | str, seconds: float
+) -> None:
+    assert bucket_microseconds(bucket) == seconds * 1_000_000
