@@ -1,22 +1,23 @@
 """The data source `format("cordwood")` for PySpark, its sink, scans over log bytes, and jobs.
 
-    cordwood.spark.register(spark)
     spark.read.format("cordwood").option("subscribe", "orders").load("kafka-logs")
+    cordwood.spark.read(spark, "kafka-logs", subscribe="orders")
 
 There is no JAR and no code in the JVM. Options and columns are those of spark-sql-kafka, so a
-program changes one word, `kafka`, to use it. Only this package imports pyspark.
+program changes one word, `kafka`, to use it. Spark finds the format by the package
+`pyspark_cordwood`. Only this package and that one import pyspark.
 """
 
-import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from cordwood.spark.aggregates.scan import Scan
+    from cordwood.spark.runtime.option_arguments import OptionArgument, PathArgument
     from cordwood.spark.stream.stream_listener import StreamListener
 
-__all__ = ("StreamListener", "read", "read_stream", "register", "scan")
+__all__ = ("StreamListener", "explain", "read", "read_stream", "register", "scan")
 
 
 def __getattr__(name: str) -> object:
@@ -28,62 +29,74 @@ def __getattr__(name: str) -> object:
 
 
 def register(spark: "SparkSession") -> None:
-    """Register `format("cordwood")` with a session, for reading and for writing."""
-    from cordwood.spark.data_source import CordwoodSource  # noqa: PLC0415  # pyspark: 0.5 s
-    from cordwood.spark.runtime.worker_python import use_own_python  # noqa: PLC0415  # as above
+    """Register `format("cordwood")` with a session, and let its workers run this Python.
 
-    use_own_python(spark)
-    spark.dataSource.register(CordwoodSource)
+    Spark finds the format without it if the Python of its workers has this package; see
+    `docs/spark.md`. The functions of this package call it.
+    """
+    from cordwood.spark.registration import register_source  # noqa: PLC0415  # pyspark: 0.5 s
+
+    register_source(spark)
 
 
 def read(
     spark: "SparkSession",
-    path: str | list[str] | None = None,
-    *,
-    columns: str | list[str] | None = None,
-    **options: str,
+    path: "PathArgument | None" = None,
+    **options: "OptionArgument | None",
 ) -> "DataFrame":
     """Return records as a DataFrame; if `columns` is given, only these are decoded.
 
     `path` is a log directory, a partition directory, or a list of these. `columns` is a list, or
     the text of the option. Pass options with a dot in the name as
-    `**{"kafka.bootstrap.servers": ...}`.
+    `**{"kafka.bootstrap.servers": ...}`. Raise SettingError for options that cannot be used.
     """
+    from cordwood.spark.runtime.option_arguments import spark_options  # noqa: PLC0415  # pyarrow: 0.2 s
+    from cordwood.spark.source.local_paths import parse_local_options  # noqa: PLC0415  # as above
+    from cordwood.spark.source.source_columns import selected_columns  # noqa: PLC0415  # as above
+
+    texts = spark_options(path, options)
+    selected_columns(parse_local_options(texts))  # raises here, before Spark is asked
     register(spark)
-    reader = spark.read.format("cordwood").options(**options)
-    if columns is not None:
-        reader = reader.option("columns", _joined(columns))
-    return reader.load(path) if path is not None else reader.load()
+    return spark.read.format("cordwood").options(**texts).load()
 
 
 def read_stream(
     spark: "SparkSession",
-    path: str | list[str] | None = None,
-    *,
-    columns: str | list[str] | None = None,
-    **options: str,
+    path: "PathArgument | None" = None,
+    **options: "OptionArgument | None",
 ) -> "DataFrame":
     """Return records as a streaming DataFrame; arguments as in `read`, options of a stream."""
+    from cordwood.spark.runtime.option_arguments import spark_options  # noqa: PLC0415  # pyarrow: 0.2 s
+    from cordwood.spark.source.source_columns import selected_columns  # noqa: PLC0415  # as above
+    from cordwood.spark.stream.stream_options import parse_local_stream_options  # noqa: PLC0415  # as above
+
+    texts = spark_options(path, options)
+    selected_columns(parse_local_stream_options(texts).source)  # raises here, not at the start
     register(spark)
-    reader = spark.readStream.format("cordwood").options(**options)
-    if columns is not None:
-        reader = reader.option("columns", _joined(columns))
-    if isinstance(path, list):
-        return reader.option("paths", json.dumps(path)).load()
-    return reader.load(path) if path is not None else reader.load()
+    return spark.readStream.format("cordwood").options(**texts).load()
 
 
-def _joined(columns: str | list[str]) -> str:
-    """Return columns as the option has them; a single text is not a list of letters."""
-    return columns if isinstance(columns, str) else ",".join(columns)
-
-
-def scan(spark: "SparkSession", path: str | list[str] | None = None, **options: str) -> "Scan":
+def scan(
+    spark: "SparkSession",
+    path: "PathArgument | None" = None,
+    **options: "OptionArgument | None",
+) -> "Scan":
     """Return a scan, which computes its results in the tasks that read; options as in `read`."""
     from cordwood.spark.aggregates.scan import Scan  # noqa: PLC0415  # pyarrow: 0.2 s
+    from cordwood.spark.runtime.option_arguments import spark_options  # noqa: PLC0415  # as above
     from cordwood.spark.source.local_paths import parse_local_options  # noqa: PLC0415  # as above
 
-    if path is not None:
-        named = {"path": path} if isinstance(path, str) else {"paths": json.dumps(path)}
-        options = {**options, **named}
-    return Scan(spark, parse_local_options(options))
+    return Scan(spark, parse_local_options(spark_options(path, options)))
+
+
+def explain(
+    spark: "SparkSession",
+    path: "PathArgument | None" = None,
+    **options: "OptionArgument | None",
+) -> str:
+    """Return the plan of a read: its sources, and the offsets and splits of each partition.
+
+    Spark's own `explain()` shows the columns of a Python data source, and nothing else of it.
+    Arguments as in `read`. No records are read.
+    """
+    return scan(spark, path, **options).explain()

@@ -1,15 +1,24 @@
 """Spark jobs over log directories, topics and tables, each also a command of `cordwood spark`.
 
-    cordwood.spark.jobs.verify(spark, ["kafka-logs"])
+    cordwood.spark.jobs.verify(spark, "kafka-logs")
+    cordwood.spark.jobs.export(spark, "kafka-logs", to="lake/orders", subscribe="orders")
 
 A job reads and writes paths that driver and tasks share. Bad input raises a `CordwoodError`, as in
 one process. This package has the public functions; the work is in modules such as `verify_job`. It
 may import what `cordwood.spark` may.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
+from cordwood.spark.runtime.option_arguments import (
+    FolderArgument,
+    OptionArgument,
+    PathArgument,
+    job_options,
+    path_list,
+    spark_options,
+)
 from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
@@ -24,17 +33,15 @@ if TYPE_CHECKING:
     from cordwood.workbench.convert.convert import ConvertReport
     from cordwood.workbench.verify.findings import Verification
 
+#: Options of a source or of a job, by name.
+Options: TypeAlias = Mapping[str, OptionArgument | None]
+
 __all__ = ("NO_PROGRESS", "Progress", "audit", "compact", "convert", "export", "replay", "verify")
-
-
-def _listed(paths: Sequence[str]) -> Sequence[str]:
-    """Return paths; a single string becomes a list, not a sequence of letters."""
-    return [paths] if isinstance(paths, str) else paths
 
 
 def verify(
     spark: "SparkSession",
-    paths: Sequence[str],
+    paths: PathArgument,
     *,
     config: Mapping[str, str] | None = None,
     broker_config: str | None = None,
@@ -48,12 +55,12 @@ def verify(
     from cordwood.spark.jobs import verify_job  # noqa: PLC0415  # pyspark: 0.5 s
 
     settings = verify_job.VerifySettings(config=dict(config or {}), broker_config=broker_config)
-    return verify_job.verify_paths(spark, _listed(paths), settings=settings, progress=progress)
+    return verify_job.verify_paths(spark, path_list(paths), settings=settings, progress=progress)
 
 
 def convert(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a public function
     spark: "SparkSession",
-    paths: Sequence[str],
+    paths: PathArgument,
     *,
     out: str,
     message_format: str = "v2",
@@ -71,13 +78,13 @@ def convert(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a 
 
     options = ConvertOptions.from_names(message_format, codec, level=level)
     return convert_job.convert_paths(
-        spark, _listed(paths), out=out, options=options, progress=progress
+        spark, path_list(paths), out=out, options=options, progress=progress
     )
 
 
 def compact(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a public function
     spark: "SparkSession",
-    paths: Sequence[str],
+    paths: PathArgument,
     *,
     order: "CompactJobOrder | None" = None,
     config: Mapping[str, str] | None = None,
@@ -100,7 +107,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a 
 
     files = SystemFiles()
     settings = SettingsFinder(files, given=config or {}, broker_config=broker_config)
-    places = find_compact_targets(files, _listed(paths), settings=settings)
+    places = find_compact_targets(files, path_list(paths), settings=settings)
     return compact_job.compact_partitions(
         spark,
         places,
@@ -111,57 +118,76 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a 
     )
 
 
-def export(
-    spark: "SparkSession", to: str, *, options: Mapping[str, str], progress: Progress = NO_PROGRESS
+def export(  # tidy: allow[parameters] keyword arguments of a public function
+    spark: "SparkSession",
+    path: PathArgument | Options | None = None,
+    *,
+    to: FolderArgument | None = None,
+    progress: Progress = NO_PROGRESS,
+    options: Options | None = None,
+    **others: OptionArgument | None,
 ) -> "Export":
     """Append the records of a log after the end of a table, each offset once.
 
-    `to` is the table's folder. `options` are those of the export
-    (`spark.jobs.table_export.export_options`) and of the source (`spark.source.source_options`).
-    Raise TableError if the table would have an offset twice or lack one. To resume a killed
-    export, run it again with the same options.
+    `to` is the table's folder. Other arguments are those of `cordwood.spark.read`, and the options
+    of the export (`spark.jobs.table_export.export_options`). Raise TableError if the table would
+    have an offset twice or lack one. To resume a killed export, run it again with the same options.
+
+    The form `export(spark, to, options=...)` of earlier versions works too.
     """
     from cordwood.core.system import SystemFiles  # noqa: PLC0415  # as the ones below
     from cordwood.spark.jobs.table_export import export_job  # noqa: PLC0415  # pyspark: 0.5 s
     from cordwood.spark.jobs.table_export.export_options import parse_export_options  # noqa: PLC0415  # as above
 
-    parsed = parse_export_options({**options, "to": to})
+    given = job_options(path, others, options=options, place=("to", to))
+    parsed = parse_export_options(given)
     return export_job.export_log(spark, parsed, files=SystemFiles(), progress=progress)
 
 
-def audit(
-    spark: "SparkSession", of: str, *, options: Mapping[str, str], progress: Progress = NO_PROGRESS
+def audit(  # tidy: allow[parameters] keyword arguments of a public function
+    spark: "SparkSession",
+    path: PathArgument | Options | None = None,
+    *,
+    of: FolderArgument | None = None,
+    progress: Progress = NO_PROGRESS,
+    options: Options | None = None,
+    **others: OptionArgument | None,
 ) -> "Audit":
     """Verify that a table has each offset of a log exactly once, and return the differences.
 
-    `of` is the folder of the table, which any program may have written. `options` are those of the
-    audit (`spark.jobs.table_audit.audit_options`) and of the source
-    (`spark.source.source_options`).
+    `of` is the folder of the table, which any program may have written. Other arguments are those
+    of `cordwood.spark.read`, and the options of the audit
+    (`spark.jobs.table_audit.audit_options`).
+
+    The form `audit(spark, of, options=...)` of earlier versions works too.
     """
     from cordwood.spark.jobs.table_audit import audit_job  # noqa: PLC0415  # pyspark: 0.5 s
     from cordwood.spark.jobs.table_audit.audit_options import parse_audit_options  # noqa: PLC0415  # as above
 
-    return audit_job.audit_table(
-        spark, parse_audit_options({**options, "of": of}), progress=progress
-    )
+    given = job_options(path, others, options=options, place=("of", of))
+    return audit_job.audit_table(spark, parse_audit_options(given), progress=progress)
 
 
 def replay(  # tidy: allow[parameters] keyword arguments of a public function
     spark: "SparkSession",
-    options: Mapping[str, str],
+    path: PathArgument | Options | None = None,
     *,
-    to: Mapping[str, str],
+    to: Options,
     rate: int | None = None,
     state: str | None = None,
     progress: Progress = NO_PROGRESS,
+    **others: OptionArgument | None,
 ) -> "ReplayReport":
     """Send the records of a topic to another topic, to the same partitions.
 
-    `options` are those of the source, and `to` those of the sink, with a topic. `rate` is in
-    records per second. With a `state` file a killed replay resumes after the target's last record.
+    `to` has the options of the sink, with a topic. Other arguments are those of
+    `cordwood.spark.read`; instead of a path there may be a mapping with all options of the source.
+    `rate` is in records per second. With a `state` file a killed replay resumes after the target's
+    last record.
     """
     from cordwood.spark.jobs.topic_replay import replay_job  # noqa: PLC0415  # pyspark: 0.5 s
     from cordwood.spark.jobs.topic_replay.replay_plan import parse_replay_options  # noqa: PLC0415  # as above
 
-    parsed = parse_replay_options(options, to, rate=rate, state=state)
+    source, sink = job_options(path, others), spark_options(None, to)
+    parsed = parse_replay_options(source, sink, rate=rate, state=state)
     return replay_job.replay_topic(spark, parsed, progress=progress)
