@@ -19,7 +19,8 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from cordwood.core.errors import SettingError
-from cordwood.spark.source import source_columns
+from cordwood.spark.runtime.short_errors import short_errors
+from cordwood.spark.source import catalog_table, source_columns
 from cordwood.spark.source.batch_reader import CordwoodReader, FilteringReader
 from cordwood.spark.source.local_paths import parse_local_options
 from cordwood.spark.source.source_options import SourceOptions
@@ -33,9 +34,11 @@ _FILTERING: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 class CordwoodSource(DataSource):
     """The data source that a session registers."""
 
+    @short_errors()
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        self._given = dict(options)
+        self._is_table = catalog_table.is_created(options)
+        self._given = catalog_table.options_of_user(options)
 
     @cached_property
     def _options(self) -> SourceOptions:
@@ -47,31 +50,41 @@ class CordwoodSource(DataSource):
         """Return the format's name."""
         return "cordwood"
 
-    def schema(self) -> str:
+    @short_errors()
+    def schema(self) -> str | StructType:
         """Return the schema: all columns, or those of the option `columns`."""
-        return source_columns.ddl_schema(source_columns.selected_columns(self._schema_options()))
+        columns = source_columns.selected_columns(self._schema_options())
+        if not self._is_table:
+            return source_columns.ddl_schema(columns)
+        return catalog_table.table_schema(columns, self._given)
 
+    @short_errors()
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader; the schema may be a subset of the source's columns."""
+        self._given = catalog_table.options_of_read(schema, self._given)
         options = self._options
         is_filtering = options.is_pushing_filters and _is_filter_process()
         kind = FilteringReader if is_filtering else CordwoodReader
         return kind(options, _columns_in(schema))
 
+    @short_errors()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  # as Spark calls it
         """Return a reader of a stream; the schema may be a subset of the source's columns."""
         try:
-            options, columns = parse_local_stream_options(self._given), _columns_in(schema)
+            given = catalog_table.options_of_read(schema, self._given)
+            options, columns = parse_local_stream_options(given), _columns_in(schema)
         except SettingError as error:
             return RejectedStreamReader(error)
         return CordwoodStreamReader(options, columns)
 
+    @short_errors()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: FBT001, N802  # as above
         """Return the writer of a batch; Spark calls it before and after the batch's tasks."""
         from cordwood.spark.sink.data_writer import make_writer_of_stream  # noqa: PLC0415  # as below
 
         return make_writer_of_stream(self._given, schema, is_overwrite=overwrite)
 
+    @short_errors()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001  # as Spark calls it
         """Return a writer; a sink has other options than the source."""
         from cordwood.spark.sink.data_writer import make_writer  # noqa: PLC0415  # 0.3 s, not for reads

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 import pyarrow as pa
-from pyspark.sql.datasource import GreaterThan
+from pyspark.sql.datasource import DataSourceReader, GreaterThan
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_source_has_the_columns_of_spark_sql_kafka() -> None:
-    schema = CordwoodSource({"path": "logs"}).schema()
+    schema = str(CordwoodSource({"path": "logs"}).schema())
 
     assert schema.startswith("key binary, value binary, topic string, partition int, offset long")
     assert "headers" not in schema
@@ -157,6 +157,42 @@ def test_reader_applies_its_filters(tmp_path: Path) -> None:
     assert list(reader.read(partition)) == [pa.record_batch({"offset": [8, 9]})]
 
 
+def test_options_of_a_table_in_the_catalog_are_in_its_schema(tmp_path: Path) -> None:
+    """Spark passes them when the table is created, with its own; later it passes the schema."""
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders-0" / name(0)).write_bytes(v2(0) + v2(1))
+    created = CordwoodSource(
+        {
+            "path": f"file:{tmp_path}",
+            "location": f"file:{tmp_path}",
+            "columns": "offset",
+            "option.columns": "offset",
+            "owner": "root",
+            "provider": "cordwood",
+            "anything": "of TBLPROPERTIES",
+        }
+    ).schema()
+
+    assert isinstance(created, StructType)
+    reader = CordwoodSource({}).reader(created)
+    limited = CordwoodSource({"endingOffsets": '{"orders": {"0": 1}}'}).reader(created)
+    stream = CordwoodSource({"maxOffsetsPerTrigger": "5"}).streamReader(created)
+
+    assert [_rows(each) for each in (reader, limited)] == [[0, 1], [0]]
+    assert isinstance(stream, CordwoodStreamReader)
+
+
+def _rows(reader: DataSourceReader) -> list[int]:
+    (partition,) = reader.partitions()
+    rows: list[int] = pa.Table.from_batches(reader.read(partition))["offset"].to_pylist()
+    return rows
+
+
+def test_table_with_a_column_list_has_no_options() -> None:
+    with pytest.raises(SettingError, match="create a table without a column list"):
+        CordwoodSource({}).reader(_offsets_alone())
+
+
 def _offsets_alone() -> StructType:
     return StructType([StructField("offset", LongType())])
 
@@ -184,7 +220,7 @@ def test_schema_of_a_stream_needs_no_options_of_a_batch(options: dict[str, str])
         {"kafka.bootstrap.servers": "broker:9092", "subscribe": "orders", **options}
     )
 
-    assert source.schema().startswith("key binary")
+    assert str(source.schema()).startswith("key binary")
     with pytest.raises(SettingError):
         source.reader(_offsets_alone())
 
@@ -197,4 +233,6 @@ def test_schema_error_is_that_of_a_stream_if_only_streams_have_an_option() -> No
 
 
 def test_timestamp_type_does_not_depend_on_the_session() -> None:
-    assert CordwoodSource({"path": "logs", "columns": "timestamp"}).schema().endswith("_ltz")
+    schema = CordwoodSource({"path": "logs", "columns": "timestamp"}).schema()
+
+    assert str(schema).endswith("_ltz")
