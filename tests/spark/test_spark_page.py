@@ -15,7 +15,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
 
 
 def test_spark_page_runs_as_shown(spark: "SparkSession", tmp_path: Path) -> None:
-    page = PAGE.read_text().replace('"kafka-logs"', f'"{tmp_path / "kafka-logs"}"')
+    logs = tmp_path / "kafka-logs"
+    page = (
+        PAGE.read_text().replace('"kafka-logs"', f'"{logs}"').replace("'kafka-logs'", f"'{logs}'")
+    )
     shown = doctest.DocTestParser().get_doctest(page, {"spark": spark}, PAGE.name, str(PAGE), 0)
 
     outcome = doctest.DocTestRunner().run(shown)

@@ -31,6 +31,28 @@ def test_object_store_is_rejected(path: str) -> None:
         local_path(path, key="path")
 
 
+@pytest.mark.parametrize("session", (None, "default"))
+def test_relative_path_has_a_folder_in_processes_of_a_classic_session(
+    monkeypatch: pytest.MonkeyPatch, session: str | None
+) -> None:
+    if session is None:
+        monkeypatch.delenv("SPARK_JOB_ARTIFACT_UUID", raising=False)
+    else:
+        monkeypatch.setenv("SPARK_JOB_ARTIFACT_UUID", session)
+
+    assert local_path("logs", key="path") == f"{Path.cwd()}/logs"
+
+
+def test_relative_path_is_rejected_in_processes_of_spark_connect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SPARK_JOB_ARTIFACT_UUID", "9fbc3530-b965-466f-a70f-94dd423ea39b")
+
+    assert local_path("/logs", key="path") == "/logs"
+    with pytest.raises(SettingError, match=r"path: logs is a relative path, .*absolute path"):
+        local_path("logs", key="path")
+
+
 @pytest.mark.parametrize(
     ("text", "path"),
     (("a/b", "a/b"), ("file:/a", "/a"), ("file:///a", "/a"), ("s3a://b", None), ("hdfs:/a", None)),
