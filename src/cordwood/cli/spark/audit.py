@@ -48,6 +48,7 @@ def audit(  # noqa: PLR0913  # tidy: allow[parameters] an option each
 ) -> None:
     """Check that a table contains each offset of a log exactly once; exit with 1 if not."""
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
+    from cordwood.spark.jobs.table_audit.audit_options import parse_audit_options  # noqa: PLC0415  # as above
 
     places = [absolute_path(path) for path in paths or ()]
     options = source_options(
@@ -55,8 +56,10 @@ def audit(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     )
     if deep:
         options["deep"] = "true"
+    options["of"] = absolute_path(of)
+    parse_audit_options(options)  # raises here, before Spark starts
     with job_session("audit", master=master, conf=conf) as (spark, progress):
-        found = jobs.audit(spark, absolute_path(of), options=options, progress=progress)
+        found = jobs.audit(spark, options, progress=progress)
     print_output(found.to_json() if as_json else str(found))
     if not found.is_whole:
         raise typer.Exit(FOUND_WRONG)

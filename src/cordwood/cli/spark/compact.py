@@ -20,6 +20,7 @@ from cordwood.cli.compact import (
     VerifyShare,
 )
 from cordwood.cli.spark.job_run import Conf, Master, job_session
+from cordwood.cli.spark.source_options import existing_paths
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
 from cordwood.compaction.passes.key_erasure import KeyForm
 
@@ -61,7 +62,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
 
     if roll and dry_run:
         raise typer.BadParameter("--roll and --dry-run exclude each other; choose one of them")
-    files, paths = SystemFiles(), [absolute_path(path) for path in directories]
+    files, paths = SystemFiles(), existing_paths(directories)
     keys: dict[bytes, int] = {}
     if erase_key is not None:
         keys = compact_run.read_keys(files, absolute_path(erase_key), form=key_format)

@@ -9,6 +9,7 @@ from cordwood.cli.arguments import absolute_path
 from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.produce import CompressionType
 from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
+from cordwood.cli.spark.source_options import existing_paths
 from cordwood.cli.terminal import print_output
 
 Paths = Annotated[list[str], typer.Argument(help="Log directories or partitions.")]
@@ -53,10 +54,11 @@ def convert(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     """
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
 
+    places = existing_paths(paths)
     with job_session("convert", master=master, conf=conf) as (spark, progress):
         report = jobs.convert(
             spark,
-            [absolute_path(path) for path in paths],
+            places,
             out=absolute_path(out),
             message_format=message_format,
             codec=codec,

@@ -46,6 +46,7 @@ def export(  # noqa: PLR0913  # tidy: allow[parameters] an option each
 ) -> None:
     """Append the new records of a log to a table, each offset exactly once."""
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
+    from cordwood.spark.jobs.table_export.export_options import parse_export_options  # noqa: PLC0415  # as above
 
     places = [absolute_path(path) for path in paths or ()]
     options = source_options(
@@ -57,8 +58,10 @@ def export(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         table=table,
         partitionBy=partition_by,
     )
+    options["to"] = absolute_path(to)
+    parse_export_options(options)  # raises here, before Spark starts
     with job_session("export", master=master, conf=conf) as (spark, progress):
-        done = jobs.export(spark, absolute_path(to), options=options, progress=progress)
+        done = jobs.export(spark, options, progress=progress)
     print_output(done.to_json() if as_json else str(done))
 
 

@@ -56,6 +56,8 @@ def job_session(
         raise SparkError(
             f"Spark: is not installed ({error})", remedy=install_command("pyspark")
         ) from error
+    if is_terminal(sys.stderr) and not is_submitted():
+        print_message("starting Spark ...")
     started = session(f"cordwood {job}", master=master, conf=given)
     with started as spark, job_progress(is_shown=not is_submitted()) as progress:
         yield JobSession(spark, progress)

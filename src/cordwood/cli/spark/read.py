@@ -47,6 +47,7 @@ def read(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     places = [absolute_path(path) for path in paths or ()]
     options = source_options(places, option, topics=topic, servers=bootstrap_server)
     line_of = line_writer(key_separator, null_marker, is_json=as_json)
+    check_source({**options, "includeHeaders": "true"})
     with job_session("read", master=master, conf=conf) as (spark, _):
         if count:
             print_output(str(count_records(spark, options)))
@@ -54,6 +55,14 @@ def read(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         for record in islice(records(spark, options), max_messages):
             if not write_output(line_of(record)):
                 break
+
+
+def check_source(options: dict[str, str]) -> None:
+    """Plan the read before Spark starts, so that unusable options are an error within a second."""
+    from cordwood.spark.source.local_paths import parse_local_options  # noqa: PLC0415  # help needs none of it
+    from cordwood.spark.source.split_planning import plan_splits  # noqa: PLC0415  # as above
+
+    plan_splits(parse_local_options(options))
 
 
 def count_records(spark: "SparkSession", options: dict[str, str]) -> int:
@@ -70,13 +79,8 @@ def records(
     from cordwood.client.consumer.completed_fetch import ConsumedRecord  # noqa: PLC0415  # help needs none of it
     from cordwood.records.record import TimestampType  # noqa: PLC0415  # as above
     from cordwood.spark import read as frame_of  # noqa: PLC0415  # help needs none of it
-    from cordwood.spark.source.local_paths import parse_local_options  # noqa: PLC0415  # as above
-    from cordwood.spark.source.split_planning import plan_splits  # noqa: PLC0415  # as above
 
-    read_options = {**options, "includeHeaders": "true"}
-    # Planned here first: this raises our error, while Spark would print a traceback.
-    plan_splits(parse_local_options(read_options))
-    frame = frame_of(spark, None, columns=None, **read_options).selectExpr(*_COLUMNS)
+    frame = frame_of(spark, **{**options, "includeHeaders": "true"}).selectExpr(*_COLUMNS)
     for topic, partition, offset, timestamp, kind, key, value, headers in _rows(frame):
         yield ConsumedRecord(
             topic,

@@ -62,6 +62,7 @@ def replay(  # noqa: PLR0913  # tidy: allow[parameters] an option each
 ) -> None:
     """Send the records of a topic to another topic; keep partitions, timestamps and headers."""
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
+    from cordwood.spark.jobs.topic_replay.replay_plan import parse_replay_options  # noqa: PLC0415  # as above
 
     places = [absolute_path(path) for path in paths or ()]
     options = source_options(places, option, topics=[topic], servers=from_server)
@@ -71,6 +72,7 @@ def replay(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     }
     sink = {"topic": to, **{f"kafka.{name}": text for name, text in settings.items()}}
     state_path = None if state is None else absolute_path(state)
+    parse_replay_options(options, sink, rate=rate, state=state_path)  # raises before Spark starts
     with job_session("replay", master=master, conf=conf) as (spark, progress):
         report = jobs.replay(
             spark, options, to=sink, rate=rate, state=state_path, progress=progress

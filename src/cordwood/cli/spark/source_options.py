@@ -1,11 +1,14 @@
 """Options of the Spark commands for the source: paths, brokers and topics."""
 
+import errno
 import json
+import os
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
-from cordwood.cli.arguments import parse_pairs
+from cordwood.cli.arguments import absolute_path, parse_pairs
 
 Paths = Annotated[
     list[str] | None,
@@ -30,6 +33,15 @@ Table = Annotated[
     str | None,
     typer.Option(metavar="NAMESPACE.NAME", help="Name of the table; for Iceberg only."),
 ]
+
+
+def existing_paths(paths: Iterable[str]) -> list[str]:
+    """Return typed paths as absolute ones; raise FileNotFoundError before Spark starts."""
+    places = [absolute_path(path) for path in paths]
+    for place in places:
+        if not os.path.lexists(place):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place)
+    return places
 
 
 def source_options(

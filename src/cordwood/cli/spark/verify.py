@@ -7,6 +7,7 @@ import typer
 from cordwood.cli.arguments import absolute_path, parse_pairs
 from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
+from cordwood.cli.spark.source_options import existing_paths
 from cordwood.cli.terminal import print_output
 from cordwood.cli.topic_config_options import BrokerConfig, Config
 
@@ -25,7 +26,7 @@ def verify(
     """Verify every checksum, record, index and snapshot; exit with 1 if something is wrong."""
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
 
-    places = [absolute_path(path) for path in paths]
+    places = existing_paths(paths)
     properties = None if broker_config is None else absolute_path(broker_config)
     given = parse_pairs(config)
     with job_session("verify", master=master, conf=conf) as (spark, progress):

@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from cordwood.core.errors import SettingError, SparkError
+from cordwood.spark.runtime.jvm_messages import filtered_stderr
 
 __all__ = (
     "DataFrame",
@@ -55,6 +58,20 @@ def session(
         created.stop()
 
 
+def _launch_jvm(settings: Mapping[str, str], *, master: str | None) -> None:
+    """Launch the JVM as PySpark does, without its messages of a normal start."""
+    if SparkContext._gateway is not None or os.environ.get("SPARK_REMOTE"):  # noqa: SLF001  # PySpark has no public one
+        return
+    conf = SparkConf(loadDefaults=False)
+    for key, value in settings.items():
+        conf.set(key, value)
+    if master is not None:
+        conf.setMaster(master)
+    with filtered_stderr() as stderr:
+        gateway = launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]  # PySpark's
+    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001  # as above
+
+
 def is_submitted() -> bool:
     """Return whether spark-submit runs this program; it merges stdout and stderr."""
     return _SUBMITTED in os.environ
@@ -73,9 +90,12 @@ def _create(name: str, *, master: str | None, conf: Mapping[str, str]) -> SparkS
     builder = SparkSession.builder.appName(name)
     if master is not None:
         builder = builder.master(master)
-    for key, value in (conf if is_submitted() else {**_QUIET, **conf}).items():
+    settings = dict(conf) if is_submitted() else {**_QUIET, **conf}
+    for key, value in settings.items():
         builder = builder.config(key, value)
     try:
+        if not is_submitted():
+            _launch_jvm({"spark.app.name": name, **settings}, master=master)
         return builder.getOrCreate()
     except PySparkException as error:
         raise SparkError(

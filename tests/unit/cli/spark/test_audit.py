@@ -29,19 +29,18 @@ def test_audit_exits_with_1_on_findings(
 ) -> None:
     calls: list[object] = []
 
-    def audited(_spark: object, of: str, **given: object) -> _Audit:
-        calls.extend((of, given["options"]))
+    def audited(_spark: object, options: object, **_given: object) -> _Audit:
+        calls.append(options)
         return _Audit(is_whole=is_whole)
 
     monkeypatch.setattr(audit, "job_session", without_spark)
     monkeypatch.setattr(jobs, "audit", audited)
     lake = str(tmp_path / "lake")
     arguments = ("--of", lake, "--table", "a.b", "--format", "iceberg", "--bootstrap-server", "x:1")
+    selected = ("--topic", "orders")
 
-    result = run(("spark", "audit", *arguments), monkeypatch, capfd)
+    result = run(("spark", "audit", *arguments, *selected), monkeypatch, capfd)
 
     assert (result.code, result.out) == (code, "a line a partition\n")
-    assert calls == [
-        lake,
-        {"kafka.bootstrap.servers": "x:1", "format": "iceberg", "table": "a.b"},
-    ]
+    source = {"kafka.bootstrap.servers": "x:1", "subscribe": "orders"}
+    assert calls == [{**source, "of": lake, "format": "iceberg", "table": "a.b"}]

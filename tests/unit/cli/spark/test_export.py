@@ -21,8 +21,8 @@ def test_export_passes_its_options_on(
 ) -> None:
     call: dict[str, object] = {}
 
-    def exported(_spark: object, to: str, **given: object) -> _Export:
-        call.update(given, to=to)
+    def exported(_spark: object, options: object, **given: object) -> _Export:
+        call.update(given, options=options)
         return _Export()
 
     monkeypatch.setattr(export, "job_session", without_spark)
@@ -44,10 +44,37 @@ def test_export_passes_its_options_on(
 
     assert (result.code, json.loads(result.out)) == (0, {"records": 7})
     assert call.pop("progress") is jobs.NO_PROGRESS
-    assert call.pop("to") == str(tmp_path / "lake")
     assert call.pop("options") == {
+        "to": str(tmp_path / "lake"),
         "format": "delta",
         "subscribe": "a,b",
         "gap": "record",
         "paths": json.dumps([str(tmp_path / "logs")]),
     }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    (
+        ((), "Iceberg needs NAMESPACE.NAME (it is not set)"),
+        (("--table", "orders"), "Iceberg needs NAMESPACE.NAME (found 'orders')"),
+        (("--table", "a.b", "--option", "subscrib=x"), "did you mean subscribe?"),
+    ),
+)
+@pytest.mark.parametrize(("command", "folder"), (("export", "--to"), ("audit", "--of")))
+def test_unusable_options_are_an_error_before_spark_starts(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    command: str,
+    folder: str,
+    arguments: tuple[str, ...],
+    words: str,
+) -> None:
+    monkeypatch.setattr(f"cordwood.cli.spark.{command}.job_session", None)
+
+    given = ("spark", command, "logs", folder, "lake", "--format", "iceberg", *arguments)
+    result = run(given, monkeypatch, capfd)
+
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err
+    assert len(result.err.splitlines()) == 1

@@ -21,6 +21,7 @@ def two(_spark: None, _options: object) -> Iterator[ConsumedRecord[bytes, bytes]
 @pytest.fixture(autouse=True)
 def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read, "job_session", without_spark)
+    monkeypatch.setattr(read, "check_source", lambda _options: None)
     monkeypatch.setattr(read, "records", two)
     monkeypatch.setattr(read, "count_records", lambda _spark, options: len(options))
 
@@ -43,3 +44,15 @@ def test_read_prints_records_as_lines_or_their_number(
     result = run(("spark", "read", "logs", *arguments), monkeypatch, capfd)
 
     assert (result.code, result.out) == (0, printed)
+
+
+def test_unusable_source_is_an_error_before_spark_starts(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(read, "job_session", None)
+
+    result = run(("spark", "read", "/absent", "--count"), monkeypatch, capfd)
+
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith("cordwood: /absent: does not exist")
