@@ -72,7 +72,7 @@ def test_workbench_page_shows_the_output_of_its_commands(
 @pytest.mark.parametrize(
     "verb",
     (
-        *("log verify", "log stat", "log dump", "log explain", "log diff"),
+        *("log verify", "log stat", "log dump", "log explain", "log diff", "log picture"),
         *("log salvage", "log reindex", "log adopt", "compact"),
     ),
 )

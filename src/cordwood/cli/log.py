@@ -12,6 +12,7 @@ from cordwood.cli import (
     log_adopt,
     log_diff,
     log_explain,
+    log_picture,
     log_reindex,
     log_salvage,
     log_stat,
@@ -32,6 +33,7 @@ log_stat.add_to(app)
 log_adopt.add_to(app)
 log_explain.add_to(app)
 log_diff.add_to(app)
+log_picture.add_to(app)
 log_reindex.add_to(app)
 log_salvage.add_to(app)
 
