@@ -5,14 +5,14 @@ response to a produce request or to a commit of offsets can wait for an append. 
 requests of this API are handled as they arrive, and share the wait. Kafka reads the next request
 after the response.
 
-Reading pauses while a whole frame waits behind the request in progress, or while a frame waits for
-memory.
+Reading pauses while whole frames wait behind the request in progress, a few small ones or a large
+one, or while a frame waits for memory.
 """
 
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, cast
 
@@ -57,6 +57,12 @@ _TLS_HANDSHAKE_SECONDS: Final = 10
 _TLS_SHUTDOWN_SECONDS: Final = 2
 #: The time of pipelined requests of one connection in one turn of the loop.
 _TURN_MS: Final = 2
+
+
+#: Whole frames that wait behind the request in progress: batches of a producer that are appended in
+#: one turn are replicated by one fetch.
+READ_AHEAD_FRAMES: Final = 4
+READ_AHEAD_BYTES: Final = 1 << 20
 
 
 class ServerResources(NamedTuple):
@@ -254,9 +260,8 @@ class Connection(asyncio.BufferedProtocol):  # tidy: allow[class-lines] its fram
         if frames or self._has_ended:
             wake(self._arrival)
         allowed = 0 if self._is_at_work else 1
-        is_reading_wanted = not (
-            len(frames) > allowed or self._has_ended or self._receive.is_waiting
-        )
+        is_ahead = len(frames) > allowed and not _may_read_ahead(frames)
+        is_reading_wanted = not (is_ahead or self._has_ended or self._receive.is_waiting)
         if self._transport is None or is_reading_wanted == self._is_reading:
             return
         if not self._transport.is_closing():
@@ -378,6 +383,11 @@ class Connection(asyncio.BufferedProtocol):  # tidy: allow[class-lines] its fram
         finally:
             self._is_handling = False
             frame.release()
+
+
+def _may_read_ahead(frames: Collection[bytearray]) -> bool:
+    """Return whether more may be read behind whole frames that wait: all of them are small."""
+    return len(frames) <= READ_AHEAD_FRAMES and sum(map(len, frames)) <= READ_AHEAD_BYTES
 
 
 def _bytes_in_memory(response: list[Chunk]) -> int:

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from cordwood.broker.network.connection import Connection
+from cordwood.broker.network.connection import READ_AHEAD_BYTES, Connection
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.memory_pool import SMALL_FRAME_BYTES
 from cordwood.broker.network.request_context import RequestContext
@@ -156,6 +156,43 @@ def test_next_request_starts_after_the_previous_response_is_sent(run: Run) -> No
             return len(begun)
 
     assert run(scene()) == 1
+
+
+def allocated_during_a_request(run: Run, size: int, *, wanted: int) -> int:
+    """Return the memory of frames that are sent behind a request in progress."""
+
+    async def scene() -> int:
+        going_on = asyncio.Event()
+
+        async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+            await going_on.wait()
+            return [b"done"]
+
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1), *(request(number, bytes(size)) for number in (2, 3, 4)))
+            for _ in range(1_000):
+                if harness.server.memory.allocated >= wanted:
+                    break
+                await turn()
+            found = harness.server.memory.allocated
+            going_on.set()
+            for _ in range(4):
+                await peer.answer()
+            return found
+
+    return run(scene())
+
+
+def test_small_frames_are_read_ahead_of_the_request_in_progress(run: Run) -> None:
+    """The batches in flight of a producer are appended in one turn."""
+    assert allocated_during_a_request(run, 100_000, wanted=300_000) >= 300_000
+
+
+def test_large_frames_are_not_read_ahead(run: Run) -> None:
+    size = 2 * READ_AHEAD_BYTES
+
+    assert allocated_during_a_request(run, size, wanted=2 * size) < 2 * size
 
 
 def test_peer_that_does_not_read_its_answer_is_idle(run: Run) -> None:
