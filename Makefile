@@ -105,6 +105,7 @@ bench-kafka: $(INSTALLED) $(PEERS) kernels ## figures next to Apache Kafka itsel
 	@$(PY) -m benchmarks.kafka.dump
 	@$(PY) -m benchmarks.kafka.clients
 	@$(PY) -m benchmarks.kafka.load --full
+	@$(PY) -m benchmarks.kafka.cluster --full
 	@$(PY) -m benchmarks.kafka.life --full
 	@$(PY) -m benchmarks.kafka.compaction --full
 	@$(PY) -m benchmarks.kafka.coordination --full

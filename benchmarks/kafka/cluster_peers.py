@@ -37,6 +37,7 @@ offsets.topic.replication.factor=3
 transaction.state.log.replication.factor=3
 transaction.state.log.min.isr=2
 zookeeper.session.timeout.ms=6000
+zookeeper.connection.timeout.ms=60000
 """
 _LOOK_S: Final = 0.02
 

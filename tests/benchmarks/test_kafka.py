@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.kafka import compaction, life, load
+from benchmarks.kafka import cluster, compaction, life, load
 from cordwood.records.compression import Codec
 from tests.interop.kafka_harness.installed import kafka_jars
 
@@ -31,6 +31,17 @@ def test_starts_are_measured_when_small() -> None:
 
     assert len({figure.name for figure in measured}) == len(measured) == 9
     assert all(figure.value > 0 for figure in measured)
+
+
+def test_clusters_are_measured_when_small() -> None:
+    kafka_jars("kafka-3.9.1")
+    size = cluster.Size(small=2_000, large=500, partitions=10)
+
+    measured = cluster.figures(size, rounds=1, rows=("100B-1", "1KB-12", "election"))
+
+    assert len({figure.name for figure in measured}) == len(measured) == 6
+    assert all(figure.value > 0 for figure in measured)
+    assert {figure.peer for figure in measured} == {"Kafka 3.9"}
 
 
 def test_cleaners_are_measured_when_small() -> None:
