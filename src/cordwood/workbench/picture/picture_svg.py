@@ -17,6 +17,8 @@ _BAR: Final = _WIDTH - 2 * _MARGIN
 _ROW: Final = 22
 _TOP: Final = 56
 _LABEL: Final = 480
+#: A narrow window scales the drawing down.
+_FIT: Final = "max-width:100%;height:auto"
 #: The most segments with a bar of their own; of more, the last ones have one.
 _MOST_ROWS: Final = 200
 _STYLE: Final = (
@@ -34,7 +36,7 @@ def picture_svg(picture: LogPicture) -> str:
     height = table + _ROW * len(shown) + _MARGIN
     box = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" style="max-width:100%;height:auto">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" style="{_FIT}">',
         f"<title>{escape(picture.path)}</title><style>{_STYLE}</style>",
         f'<rect class="page" width="{_WIDTH}" height="{height}"/>',
         _text(_MARGIN, 24, picture.path, css="title"),
