@@ -211,21 +211,27 @@ def _salvage_wrapper(
 def _doubt_behind_gap(
     found: list[SalvagedBatch], damages: list[tuple[int, DamagedRange]], bounds: FileBounds
 ) -> None:
-    """Doubt batches to which the size of a damaged one leads, behind a gap without a cleaner.
+    """Doubt batches to which the size of a damaged one leads, but not its offsets.
 
-    Bytes may be missing there, and the size may end in a value of a later batch. Such a place is
-    one that a search has found.
+    They are behind a gap without a cleaner, or have the offset of a damaged old message. Bytes may
+    be missing there, and the size may end in a value of a later batch. Such a place is one that a
+    search has found.
     """
     cleaned_to = max(bounds.cleaned_to, cleaned_end(found))
     for place, (index, damage) in enumerate(damages):
         if damage.was_searched:
             return
         start = index + (damage.rebuilt is not None)
-        end = _known_end(found[max(0, index - 1) : index], damage, bounds)
+        before = found[index - 1].next_offset if index else bounds.base
+        end = _known_end(damage, before)
         behind = found[start : start + 2]
-        if end is None or len(behind) < 2 or behind[0].offset <= max(end, cleaned_to):
-            continue
-        if behind[0].next_offset == behind[1].offset:
+        is_far = (
+            end is not None
+            and len(behind) > 1
+            and behind[0].offset > max(end, cleaned_to)
+            and behind[0].next_offset == behind[1].offset
+        )
+        if is_far or (behind and _has_offset_of(damage, behind[0], before)):
             damages[place] = index, damage._replace(was_searched=True)
             found[start:] = [
                 each if each.trust is Trust.REBUILT else each._replace(trust=Trust.FOUND)
@@ -250,18 +256,26 @@ def _doubt_rebuilt(found: list[SalvagedBatch], damages: Sequence[tuple[int, Dama
             found[at] = batch._replace(trust=Trust.FOUND)
 
 
-def _known_end(
-    befores: Sequence[SalvagedBatch], damage: DamagedRange, bounds: FileBounds
-) -> int | None:
+def _known_end(damage: DamagedRange, before: int | None) -> int | None:
     """Return the highest offset behind a damaged v2 batch whose header joins the batch before it.
 
     A batch has as many offsets as records, or more. One of both fields may be damaged.
     """
     header = damage.header
-    start = befores[-1].next_offset if befores else bounds.base
-    if header is None or header.magic != MAGIC or header.base_offset != start:
+    if header is None or header.magic != MAGIC or header.base_offset != before:
         return None
     return max(header.next_offset, header.base_offset + header.record_count)
+
+
+def _has_offset_of(damage: DamagedRange, batch: SalvagedBatch, before: int | None) -> bool:
+    """Return whether a batch has the offset of a damaged old message that continues the log."""
+    header = damage.header
+    return (
+        header is not None
+        and header.magic < MAGIC
+        and header.base_offset == before
+        and batch.offset <= header.base_offset
+    )
 
 
 def _are_consecutive(batches: Sequence[SalvagedBatch]) -> bool:
