@@ -129,12 +129,16 @@ class IsrMaintenance:
                 self._proposals.fail(now_ms=self._clock.monotonic_ms())
                 raise
             else:
-                self._deliver(response)
+                await self._deliver(response)
 
-    def _deliver(self, response: AlterPartitionResponse) -> None:
+    async def _deliver(self, response: AlterPartitionResponse) -> None:
         answers = self._proposals.complete(response, now_ms=self._clock.monotonic_ms())
-        for submitted, answer in answers.answers:
-            self._answered.pop(submitted.partition)(answer)
+        # The next proposals of these partitions may come before all have their answers.
+        calls = [(self._answered.pop(each.partition), answer) for each, answer in answers.answers]
+        for count, (call, answer) in enumerate(calls, start=1):
+            call(answer)
+            if count % _PER_TURN == 0:
+                await next_turn()
 
     def _send_later(self) -> None:
         when_ms = self._proposals.retry_at_ms()

@@ -1,6 +1,7 @@
 """Tests of roles and logs that the controller assigns to this broker."""
 
-from collections.abc import Collection, Iterable, Sequence
+import asyncio
+from collections.abc import Collection, Coroutine, Iterable, Sequence
 
 import pytest
 
@@ -316,3 +317,28 @@ def test_stopped_replica_that_cannot_be_deleted_has_an_error() -> None:
     manager.fail(manager.directory_of(manager.logs[partition()]), OSError("gone"))
 
     assert member.stop(stopped(is_deleted=True)) == [KafkaStorageError.code]
+
+
+async def turns_until(work: Coroutine[object, object, object]) -> int:
+    """Return the number of turns of the loop in which other tasks can run meanwhile."""
+    task, count = asyncio.ensure_future(work), 0
+    while not task.done():
+        await asyncio.sleep(0)
+        count += 1
+    await task
+    return count
+
+
+def test_request_of_many_partitions_leaves_the_loop_to_others() -> None:
+    member = Member()
+    refused = assignment(*(state(each, replicas=(2, 3)) for each in range(1_000)))
+    stopping = StopReplicaRequest(
+        controller_id=2,
+        controller_epoch=1,
+        topic_states=[
+            StopReplicaTopicState(topic_name="orders", partition_states=[*map(stopped, range(400))])
+        ],
+    )
+
+    assert run(turns_until(member.roles.assign(refused))) > 4 * 1_000 // 200
+    assert run(turns_until(member.roles.stop(stopping))) > 400 // 20
