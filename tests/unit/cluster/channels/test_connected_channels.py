@@ -85,9 +85,13 @@ def test_connection_that_gets_no_answer_ends_with_the_timeout_of_the_request() -
     """A hung connection must not hold up the requests of a controller for half a minute."""
 
     async def scene() -> None:
+        ended = asyncio.Semaphore(0)
+
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read()
             writer.close()
+            await writer.wait_closed()
+            ended.release()
 
         async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
@@ -98,5 +102,7 @@ def test_connection_that_gets_no_answer_ends_with_the_timeout_of_the_request() -
                 await channel.send(ASKED, MetadataResponse, timeout_ms=20)
             with pytest.raises(NetworkError, match="has not accepted a connection in 20 ms"):
                 await channel.version(MetadataRequest, timeout_ms=20)
+            for _ in range(2):
+                await ended.acquire()
 
     run(scene())
