@@ -13,13 +13,10 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.repair_verdicts import reindex_with_verdict, salvage_with_verdict
 from cordwood.workbench.salvage.salvage import SalvageOptions
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
-from cordwood.workbench.verdicts import (
-    reindex_with_verdict,
-    salvage_with_verdict,
-    verify_partition_at,
-)
+from cordwood.workbench.verdicts import verify_partition_at
 from cordwood.workbench.verify.findings import Verdict, VerifiedPartition
 from cordwood.workbench.verify.segment_verification import VerifyOptions
 from tests.damage.kinds import DamagedLog, Kind

@@ -45,7 +45,7 @@ def reindex(
     from cordwood.core.system import SystemClock, SystemFiles  # noqa: PLC0415  # help needs none
     from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # as above
     from cordwood.storage.log_config import LogConfig  # noqa: PLC0415  # as above
-    from cordwood.workbench import verdicts as work  # noqa: PLC0415  # as above
+    from cordwood.workbench import repair_verdicts as work  # noqa: PLC0415  # as above
     from cordwood.workbench.verify.segment_verification import VerifyOptions  # noqa: PLC0415  # as above
 
     files, reports = SystemFiles(), PartitionReports(_text, as_json=as_json)

@@ -57,7 +57,7 @@ def salvage(  # tidy: allow[parameters] an option each
     from cordwood.core.ports import Ports  # noqa: PLC0415  # help needs none of it
     from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # as above
     from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # as above
-    from cordwood.workbench import verdicts as work  # noqa: PLC0415  # as above
+    from cordwood.workbench import repair_verdicts as work  # noqa: PLC0415  # as above
     from cordwood.workbench.salvage.salvage import SalvageOptions  # noqa: PLC0415  # as above
 
     files, reports = SystemFiles(), PartitionReports(_text, as_json=as_json)
