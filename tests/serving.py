@@ -140,7 +140,11 @@ class Serving:
 
     def _command(self) -> list[str]:
         debug = ["--debug"] if self.program is GUARDED else []
-        arguments = ["serve", *debug, *self._arguments, "--listen", self.address]
+        has_protocols = "://" in self.address
+        given = (
+            ["--set", f"listeners={self.address}"] if has_protocols else ["--listen", self.address]
+        )
+        arguments = ["serve", *debug, *self._arguments, *given]
         if self.data:
             arguments += ["--data", ",".join(map(str, self.data))]
         for key, value in self._settings.items():

@@ -38,6 +38,8 @@ from tests.interop.kafka_harness.jars import Jars, fetch
 #: The longest time of an election.
 MOST_ELECTION_S: Final = 3
 _VICTIM: Final = BROKERS[-1]
+#: The resolution of the processor time of a process.
+_TICK_S: Final = 0.01
 
 
 class Size(NamedTuple):
@@ -134,7 +136,7 @@ def _elected(bench: _Bench, partitions: int) -> list[Figure]:
         cluster.delete(topic)
     return [
         replace(_beside(name, "s", [*map(min, times)]), goal=MOST_ELECTION_S, bound=Bound.MOST),
-        _beside(f"{name}, processor", "s", [*map(min, used)]),
+        _beside(f"{name}, processor", "s", [max(_TICK_S, min(each)) for each in used]),
     ]
 
 

@@ -219,7 +219,7 @@ def _served(folder: Path, options: Options, *, fsync_ms: float | None = None) ->
         program=program,
         arguments=("--debug",) if options.has_stacks else (),
     )
-    broker.address = "127.0.0.1:0,SSL://127.0.0.1:0"
+    broker.address = "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0"
     with ended_with(broker):
         broker.start()
         yield _Site(broker, certificate, folder / "loop", folder / "ping")

@@ -42,7 +42,7 @@ def verify_with_verdicts(
     """Verify the logs at some paths, as `verify` does, and return a verdict on each partition."""
     checker = checker or PlainBatchChecker()
     found = verify(files, paths, settings=settings, checker=checker, on_bytes=on_bytes)
-    partitions = tuple(_with_verdict(files, each, checker) for each in found.partitions)
+    partitions = tuple(with_verdict(files, each, checker) for each in found.partitions)
     return replace(found, partitions=partitions)
 
 
@@ -56,7 +56,7 @@ def verify_partition_at(
 ) -> VerifiedPartition:
     """Verify the directory of a partition, also one whose segments have lost their names."""
     checker = checker or PlainBatchChecker()
-    return _with_verdict(
+    return with_verdict(
         files,
         verify_target(
             PartitionTarget(reader_of(files, path)),
@@ -67,9 +67,10 @@ def verify_partition_at(
     )
 
 
-def _with_verdict(
+def with_verdict(
     files: Files, found: VerifiedPartition, checker: BatchChecker
 ) -> VerifiedPartition:
+    """Return the result of `verify` for a partition with the verdict on it."""
     if found.is_segment:
         return found
     if not found.is_damaged:

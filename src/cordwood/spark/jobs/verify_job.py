@@ -23,6 +23,7 @@ from cordwood.storage.files.file_names import LOG
 from cordwood.storage.reader.path_resolution import reader_of
 from cordwood.workbench.partition_paths import PartitionTarget, find_targets
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
+from cordwood.workbench.verdicts import with_verdict
 from cordwood.workbench.verify.findings import Verification, VerifiedPartition, VerifyFinding
 from cordwood.workbench.verify.segment_verification import VerifyOptions
 from cordwood.workbench.verify.verify import PartitionContexts, check_log_directory, verify_target
@@ -102,9 +103,10 @@ def verify_partitions(
     files = SystemFiles()
     contexts = PartitionContexts(files, settings.finder(files))
     options = VerifyOptions(checker=batch_checker(), on_bytes=advance)
-    return {
+    found = {
         number: verify_target(
             PartitionTarget(reader_of(files, path), only), contexts=contexts, options=options
         )
         for number, path, only, _ in places
     }
+    return {number: with_verdict(files, each, options.checker) for number, each in found.items()}
