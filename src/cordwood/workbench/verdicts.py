@@ -42,7 +42,7 @@ def verify_with_verdicts(
     """Verify the logs at some paths, as `verify` does, and return a verdict on each partition."""
     checker = checker or PlainBatchChecker()
     found = verify(files, paths, settings=settings, checker=checker, on_bytes=on_bytes)
-    partitions = tuple(with_verdict(files, each, checker) for each in found.partitions)
+    partitions = tuple(with_verdict(files, each, checker=checker) for each in found.partitions)
     return replace(found, partitions=partitions)
 
 
@@ -63,12 +63,12 @@ def verify_partition_at(
             contexts=PartitionContexts(files, settings),
             options=VerifyOptions(checker=checker, on_bytes=on_bytes),
         ),
-        checker,
+        checker=checker,
     )
 
 
 def with_verdict(
-    files: Files, found: VerifiedPartition, checker: BatchChecker
+    files: Files, found: VerifiedPartition, *, checker: BatchChecker
 ) -> VerifiedPartition:
     """Return the result of `verify` for a partition with the verdict on it."""
     if found.is_segment:

@@ -109,4 +109,6 @@ def verify_partitions(
         )
         for number, path, only, _ in places
     }
-    return {number: with_verdict(files, each, options.checker) for number, each in found.items()}
+    return {
+        number: with_verdict(files, each, checker=options.checker) for number, each in found.items()
+    }

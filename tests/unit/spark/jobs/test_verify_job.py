@@ -14,7 +14,7 @@ from cordwood.spark.jobs.verify_job import (
     pack_partitions,
     verify_partitions,
 )
-from cordwood.workbench.verify.verify import verify
+from cordwood.workbench.verdicts import verify_with_verdicts
 from tests.test_workbench_page import build_logs
 
 pytestmark = pytest.mark.spark
@@ -49,6 +49,6 @@ def test_task_has_the_findings_of_the_workbench(tmp_path: Path) -> None:
     found = verify_partitions(places, reported.append, settings=VerifySettings())
 
     logs = sum(each.stat().st_size for each in Path(tmp_path / "logs").rglob("*.log"))
-    assert tuple(found.values()) == verify(SystemFiles(), paths).partitions
+    assert tuple(found.values()) == verify_with_verdicts(SystemFiles(), paths).partitions
     assert list(found) == [7, 8]
     assert sum(reported) == logs
