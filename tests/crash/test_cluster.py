@@ -29,8 +29,6 @@ from tests.simulation.seed_blocks import below_floors, run_block, shown
 FIRST: Final = int(os.environ.get("CORDWOOD_FIRST_SEED", "0"))
 SEEDS: Final = 20_000 if os.environ.get("CORDWOOD_SOAK") == "1" else 1_000
 BLOCK: Final = 200
-#: Seeds with an open defect: in 631 a log is truncated below the position of a consumer.
-OPEN_SEEDS: Final = frozenset({631})
 SCRIPTS: Final = Path(__file__).parent / "cluster_scripts"
 _PER_COLLECTION: Final = 10
 
@@ -75,8 +73,6 @@ FLOORS: Final[Mapping[str, int]] = MappingProxyType(
 
 
 def _counts_of(seed: int) -> Counter[str]:
-    if seed in OPEN_SEEDS:
-        return Counter()
     try:
         return run_cluster_seed(seed).counts
     except ClusterFailed as failure:
@@ -92,13 +88,6 @@ def test_invariants_of_a_cluster_hold_with_every_seed(
 
     report(f"simulation of clusters, seeds {first} to {first + BLOCK - 1}: {shown(counts)}")
     assert below_floors(counts, FLOORS) == {}
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.xfail(strict=True, raises=ClusterFailed, reason="a consumer sees a truncation")
-@pytest.mark.parametrize("seed", sorted(OPEN_SEEDS))
-def test_open_seed_still_fails(seed: int) -> None:
-    run_cluster_seed(seed)
 
 
 def test_every_kind_of_fault_has_a_floor() -> None:

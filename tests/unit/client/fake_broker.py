@@ -185,7 +185,7 @@ class FakeBroker:
             ),
             ProduceRequest: self._produced,
             ListOffsetsRequest: self.listed,
-            OffsetForLeaderEpochRequest: self._ended,
+            OffsetForLeaderEpochRequest: self.ended,
         }
         return makers[type(request)](request)
 
@@ -314,7 +314,7 @@ class FakeBroker:
             ]
         )
 
-    def _ended(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    def ended(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
         return OffsetForLeaderEpochResponse(
             topics=[
                 OffsetForLeaderTopicResult(

@@ -7,6 +7,9 @@ A position is valid in one leader epoch of one topic id:
                            beyond it is truncated: the log has lost records, or has others there
     another topic id       the topic was recreated: the position does not exist
 
+A response to an earlier fetch may move the position during its validation. The leader's answer is
+not one about the new position then, which is validated again.
+
 The leader epoch of a position may be above the cluster's, if the cluster has lost its metadata (see
 `network/cluster.py`). It is validated in the same way.
 """
@@ -63,12 +66,12 @@ class PositionValidation:
         return None
 
     async def _validate(self, position: TopicPartitionState, state: PartitionInfo) -> None:
-        generation = position.generation
+        asked = position.fetch_position
         try:
             epoch, end = await end_of_epoch(
-                self._client, position.partition, epoch=position.last_epoch
+                self._client, position.partition, epoch=asked.last_epoch
             )
-            if position.generation == generation:
+            if position.fetch_position == asked:
                 self._complete(position, state, epoch=epoch, end=end)
         except KafkaError as error:
             self._errors.retry_later(position, error)

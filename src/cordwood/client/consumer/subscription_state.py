@@ -14,7 +14,7 @@ Each partition has, among others:
 from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cordwood.client.consumer.completed_fetch import CompletedFetch
 from cordwood.core.errors import InvalidRequestError, KafkaError
@@ -34,6 +34,14 @@ class PositionCheck(Enum):
     VALID = auto()
     EPOCH_CHANGED = auto()
     TOPIC_RECREATED = auto()
+
+
+class FetchPosition(NamedTuple):
+    """Where the next fetch of a partition begins, and the epoch of the last record before it."""
+
+    generation: int
+    offset: int
+    last_epoch: int
 
 
 class TopicPartitionState:
@@ -142,6 +150,11 @@ class TopicPartitionState:
         if reset_target is not None:
             self.seek(end, epoch=epoch)
         return problem
+
+    @property
+    def fetch_position(self) -> FetchPosition:
+        """The place from which the next fetch reads."""
+        return FetchPosition(self.generation, self.fetch_offset, self.last_epoch)
 
     @property
     def has_room(self) -> bool:

@@ -9,9 +9,12 @@ from cordwood.core.errors import OffsetOutOfRangeError
 from cordwood.protocol.messages.fetch import FetchRequest
 from cordwood.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from cordwood.protocol.messages.metadata import MetadataRequest
-from cordwood.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from cordwood.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
 from tests.unit.client.fake_broker import NODE, FakeBroker, broker, run
-from tests.unit.client.samples import LONG_MS, T0, batch, consumer, values
+from tests.unit.client.samples import LONG_MS, T0, batch, consumer, fetched, values
 
 
 async def read_two(fake: FakeBroker, reader: Consumer[bytes, bytes]) -> None:
@@ -131,6 +134,28 @@ def test_truncation_below_the_position_is_raised_until_a_seek() -> None:
                     await reader.poll(LONG_MS)
             reader.seek(T0, 1)
             assert await values(reader, 2) == [b"x", b"y"]
+
+    run(scene())
+
+
+def test_position_that_moves_during_its_validation_is_validated_again() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake, auto_offset_reset="none") as reader:
+            await read_two(fake, reader)
+            position = reader._state_of(T0)  # noqa: SLF001 - what its fetcher moves
+
+            def late_fetch(request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+                answer = fake.ended(request)
+                fake.append("t", batch(b"c"))
+                position.add_fetched(fetched(fake.logs["t", 0][-1], offset=2))
+                fake.append("t", batch(b"d"))
+                return answer
+
+            fake.script(OffsetForLeaderEpochRequest, late_fetch)
+            fake.leader_epoch = 6
+            assert await values(reader, 2) == [b"c", b"d"]
+            asked = fake.requests(OffsetForLeaderEpochRequest)
+            assert [each.topics[0].partitions[0].leader_epoch for each in asked] == [5, 6]
 
     run(scene())
 
