@@ -350,10 +350,11 @@ class PartitionQueue:
 
         A leader that has restarted knows only the last batch of each producer, and reports a gap
         for the others. If the batch was sent before without a response, a later one that may be in
-        the log decides. Its own gap proves that it is not, once no later one is in doubt.
+        the log decides. Its own gap proves that it is not, once no later one is in doubt. A later
+        one that is sent again after such a proof decides nothing: it cannot be appended first.
         """
         return batch.is_uncertain and (
-            any(each.number > batch.number for each in self.in_flight)
+            any(each.number > batch.number and _is_in_doubt(each) for each in self.in_flight)
             or any(each.number > batch.number and each.is_uncertain for each in self.waiting)
         )
 
@@ -407,3 +408,8 @@ class PartitionQueue:
         return bool(self.in_flight) or any(
             batch.base_sequence is not None for batch in self.waiting
         )
+
+
+def _is_in_doubt(sent: ProducerBatch) -> bool:
+    """Return whether a batch in flight may be in the log, as far as earlier answers tell."""
+    return sent.is_uncertain or sent.attempts == 1

@@ -1,6 +1,7 @@
 """Batches keep their order and their sequences through errors and retries."""
 
 from cordwood.client.producer.partition_queue import (
+    RETAINED_BATCHES,
     NewBatch,
     NewRecord,
     PartitionQueue,
@@ -123,6 +124,25 @@ def test_gap_before_a_batch_is_not_final_while_a_later_one_waits_that_may_be_wri
     assert not queue.is_gap_final(first)
     second.is_uncertain = False
     assert queue.is_gap_final(first)
+
+
+def test_gap_is_final_once_the_leader_has_answered_about_each_batch_that_was_in_doubt() -> None:
+    queue = queue_of(RETAINED_BATCHES)
+    batches = [queue.take(ME) for _ in range(RETAINED_BATCHES)]
+    for each in batches:
+        each.is_uncertain = True
+    rounds = 0
+
+    while not queue.is_gap_final(batches[0]):
+        rounds += 1
+        for each in batches:
+            queue.retry(each, 0)
+        assert [queue.take(ME) for _ in batches] == batches
+        for each in batches:  # all are in flight when the first one is answered
+            each.is_uncertain = queue.may_be_forgotten(each)
+        assert rounds < RETAINED_BATCHES
+
+    assert [each.is_uncertain for each in batches] == [True] + [False] * (RETAINED_BATCHES - 1)
 
 
 def test_batch_is_next_when_all_before_it_are_acknowledged() -> None:
