@@ -411,5 +411,5 @@ class PartitionQueue:
 
 
 def _is_in_doubt(sent: ProducerBatch) -> bool:
-    """Return whether a batch in flight may be in the log, as far as earlier answers tell."""
+    """Return whether a batch in flight may be in the log, as far as its earlier answers show."""
     return sent.is_uncertain or sent.attempts == 1
