@@ -29,13 +29,19 @@ func askFranz(q question) (any, error) {
 	if answer, err := askFranzMember(ctx, q); err != errUnknown {
 		return answer, franzError(err)
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(q.servers()...))
+	client, err := kgo.NewClient(franzServers(q)...)
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
 	answer, err := franzAdmin(ctx, q, kadm.NewClient(client))
 	return answer, franzError(err)
+}
+
+// franzServers returns the options of every client. A broker that is killed ends connections at their
+// first request, which the client takes for a missing configuration otherwise.
+func franzServers(q question) []kgo.Opt {
+	return []kgo.Opt{kgo.SeedBrokers(q.servers()...), kgo.AlwaysRetryEOF()}
 }
 
 func franzError(err error) error {
@@ -48,11 +54,11 @@ func franzError(err error) error {
 
 func franzProduce(ctx context.Context, q question) error {
 	acks := map[int16]kgo.Acks{-1: kgo.AllISRAcks(), 0: kgo.NoAck(), 1: kgo.LeaderAck()}[q.acks()]
-	options := []kgo.Opt{
-		kgo.SeedBrokers(q.servers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(acks),
+	options := append(franzServers(q),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(acks),
 		kgo.ProducerBatchCompression(franzCodecs[q.codec()]), kgo.ProducerBatchMaxBytes(int32(q.limit())),
-		kgo.ProducerLinger(50 * time.Millisecond), kgo.AllowAutoTopicCreation(),
-	}
+		kgo.ProducerLinger(50*time.Millisecond), kgo.AllowAutoTopicCreation(),
+	)
 	if !q.isIdempotent() {
 		options = append(options, kgo.DisableIdempotentWrite())
 	}
@@ -78,7 +84,7 @@ func franzProduce(ctx context.Context, q question) error {
 func franzConsume(ctx context.Context, q question) ([]record, error) {
 	start := map[string]map[int32]kgo.Offset{q.Topic: {q.Partition: kgo.NewOffset().At(q.Start)}}
 	client, err := kgo.NewClient(
-		kgo.SeedBrokers(q.servers()...), kgo.ConsumePartitions(start), kgo.FetchIsolationLevel(isolation(q)))
+		append(franzServers(q), kgo.ConsumePartitions(start), kgo.FetchIsolationLevel(isolation(q)))...)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -39,7 +40,8 @@ func askFranzMember(ctx context.Context, q question) (any, error) {
 	case "member_poll":
 		return franzMembers[q.Member].poll()
 	case "member_commit":
-		return nil, franzMembers[q.Member].client.CommitUncommittedOffsets(ctx)
+		client := franzMembers[q.Member].client
+		return nil, franzRetried(ctx, func() error { return client.CommitUncommittedOffsets(ctx) })
 	case "member_leave":
 		member := franzMembers[q.Member]
 		delete(franzMembers, q.Member)
@@ -79,21 +81,19 @@ func askFranzMember(ctx context.Context, q question) (any, error) {
 }
 
 func franzProducer(q question) []kgo.Opt {
-	return []kgo.Opt{
-		kgo.SeedBrokers(q.servers()...), kgo.TransactionalID(q.ID), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-	}
+	return append(franzServers(q), kgo.TransactionalID(q.ID), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 }
 
 func (m *franzMember) options(q question) []kgo.Opt {
-	options := []kgo.Opt{
-		kgo.SeedBrokers(q.servers()...), kgo.ConsumerGroup(q.Group), kgo.ConsumeTopics(q.Topic),
+	options := append(franzServers(q),
+		kgo.ConsumerGroup(q.Group), kgo.ConsumeTopics(q.Topic),
 		kgo.DisableAutoCommit(), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(20 * time.Millisecond),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(20*time.Millisecond),
 		kgo.HeartbeatInterval(poll),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, added map[string][]int32) { m.change(added, true) }),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { m.change(gone, false) }),
 		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { m.change(gone, false) }),
-	}
+	)
 	if q.Assignor == "cooperative-sticky" {
 		options = append(options, kgo.Balancers(kgo.CooperativeStickyBalancer()))
 	} else {
@@ -156,22 +156,31 @@ func franzSession(ctx context.Context, q question) (any, error) {
 	return []int{made, made}, nil
 }
 
-// franzBegun returns a client whose transactional id is registered. A client that has lost its first
-// connection during the handshake, as to a broker that is killed, never registers it.
+// franzBegun returns a client whose transactional id is registered. The client itself tries to find a
+// coordinator for a while only, which may be that of a broker that is killed.
 func franzBegun(ctx context.Context, open func() (*kgo.Client, error)) (*kgo.Client, error) {
-	for {
-		client, err := open()
-		if err != nil {
-			return nil, err
-		}
-		_, _, err = client.ProducerID(ctx)
-		if err == nil {
-			return client, nil
-		}
+	client, err := open()
+	if err != nil {
+		return nil, err
+	}
+	err = franzRetried(ctx, func() error {
+		_, _, err := client.ProducerID(ctx)
+		return err
+	})
+	if err != nil {
 		client.Close()
-		var lost *kgo.ErrFirstReadEOF
-		if !errors.As(err, &lost) || ctx.Err() != nil {
-			return nil, err
+		return nil, err
+	}
+	return client, nil
+}
+
+// franzRetried calls until no connection fails, or until a broker answers with an error.
+func franzRetried(ctx context.Context, call func() error) error {
+	for {
+		err := call()
+		var no *kerr.Error
+		if err == nil || errors.As(err, &no) || ctx.Err() != nil {
+			return err
 		}
 	}
 }
