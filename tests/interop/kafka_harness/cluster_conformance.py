@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event, Semaphore
@@ -27,8 +27,8 @@ from tests.interop.kafka_harness.clients import Maker, Origins
 from tests.interop.kafka_harness.conformance import Outcome, topic_of
 from tests.interop.kafka_harness.features import NO_CONFIGS, Feature, Place, texts
 from tests.interop.kafka_harness.living_consumers import LIVING_CONSUMERS, LivingConsumer
-from tests.interop.kafka_harness.oracle import Oracle, seen_records
-from tests.interop.kafka_harness.patience import PATIENCE_S
+from tests.interop.kafka_harness.oracle import Oracle, OracleRefusalError, seen_records
+from tests.interop.kafka_harness.patience import PATIENCE_S, wait_for_result
 from tests.robustness.cluster_chaos import PARTITIONS, ClusterProcesses
 
 #: Records of one call of a producer.
@@ -58,11 +58,26 @@ class ClusterPlace(Place):
     on_create: Callable[[], object]
 
     def create(self, partitions: int = 1, configs: Mapping[str, str] = NO_CONFIGS) -> None:
-        Place.create(self, partitions, configs)
+        wait_for_result(lambda: self._has_created(partitions, configs), wanted=True)
         self.on_create()
 
+    def _has_created(self, partitions: int, configs: Mapping[str, str]) -> bool:
+        """Create the topic; return False while a broker is down, which is needed as a replica.
+
+        The topic exists already if the controller was killed before its response.
+        """
+        try:
+            Place.create(self, partitions, configs)
+        except OracleRefusalError as error:
+            if "TopicExistsException" in str(error):
+                return True
+            if "InvalidReplicationFactorException" not in str(error):
+                raise
+            return False
+        return True
+
     def at(self, topic: str) -> Place:
-        return Place(broker=self.broker, topic=topic)
+        return replace(self, topic=topic, on_create=lambda: None)
 
 
 @dataclass(slots=True)

@@ -5,9 +5,14 @@ from typing import cast
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 
 from tests.interop.kafka_harness.client import Member, Membership, Polled, Records, RefusedError
-from tests.interop.kafka_harness.patience import PATIENCE_S
+from tests.interop.kafka_harness.patience import PATIENCE_S, wait_for_result
 
 POLL_S = 0.1
+_MOVING = {
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+}
 
 
 def refused(error: KafkaError) -> RefusedError:
@@ -48,7 +53,17 @@ class ConfluentMember:
         return Polled([each.partition for each in self.consumer.assignment()], values)
 
     def commit(self) -> None:
-        self.consumer.commit(asynchronous=False)
+        """Commit; librdkafka itself retries twice only while the coordinator moves."""
+        wait_for_result(self._has_committed, wanted=True)
+
+    def _has_committed(self) -> bool:
+        try:
+            self.consumer.commit(asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() not in _MOVING:
+                raise
+            return False
+        return True
 
     def leave(self) -> None:
         self.consumer.close()
