@@ -372,11 +372,13 @@ def _whole_batches(
 
 
 def _damage_error(name: str, position: int, why: str) -> CorruptMessageError:
+    # The reason of a damaged range is often the text of an error, with its position.
+    is_named = f"position {position}" in why
     return CorruptMessageError(
-        f"{name}: {why}; nothing was changed; if only the end is torn, start a broker, which "
-        f"truncates it, otherwise run: cordwood log salvage {quote(directory_of(name))} "
-        "--out NEWDIR",
-        position=position,
+        f"{name}: {why}",
+        position=None if is_named else position,
+        remedy="nothing was changed; if only the end is torn, start a broker, which truncates it, "
+        f"otherwise run: cordwood log salvage {quote(directory_of(name))} --out NEWDIR",
     )
 
 

@@ -69,7 +69,9 @@ def test_reindex_of_a_damaged_log_ends_with_1(
 
     assert run(monkeypatch, directory) == 1
 
-    assert "cordwood log salvage" in capsys.readouterr().err
+    printed = capsys.readouterr().err.rstrip()
+    assert printed.count("position 0") == 1
+    assert printed.endswith(f"cordwood log salvage {directory} --out NEWDIR")
 
 
 def test_reindex_of_a_log_directory_is_that_of_its_partitions(

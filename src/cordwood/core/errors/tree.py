@@ -229,15 +229,17 @@ class BadRecordsError(KafkaError):
         base_offset: int | None = None,
         expected: int | str | None = None,
         found: int | str | None = None,
+        remedy: str = "",
     ) -> None:
         super().__init__(message)
         self.position = position
         self.base_offset = base_offset
         self.expected = expected
         self.found = found
+        self.remedy = remedy
 
     def __str__(self) -> str:
-        """Return the message, then the known details in brackets."""
+        """Return the message, then the known details in brackets, then the remedy."""
         known = {
             "position": self.position,
             "base offset": self.base_offset,
@@ -246,7 +248,8 @@ class BadRecordsError(KafkaError):
         }
         details = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
         message = super().__str__()
-        return f"{message} ({details})" if details else message
+        described = f"{message} ({details})" if details else message
+        return f"{described}; {self.remedy}" if self.remedy else described
 
 
 def _restore(kind: type[CordwoodError], args: tuple[object, ...]) -> CordwoodError:

@@ -12,6 +12,7 @@ reading it raises CorruptMessageError.
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
+from shlex import quote
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import Buffer
@@ -20,6 +21,7 @@ from cordwood.core.ports import SegmentSource
 from cordwood.records.batch_header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.record_batch import MAGIC
 from cordwood.records.torn_batch import is_torn
+from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.file_names import INDEX, LOG, TIME_INDEX
 from cordwood.storage.files.header_scan import find_batch, headers
 from cordwood.storage.reader.checked_indexes import (
@@ -161,11 +163,13 @@ def with_location(error: BadRecordsError, path: str, *, shift: int = 0) -> BadRe
     """Return the error with the file, the position in it, and the remedy."""
     what = str(error.args[0]) if error.args else ""
     return type(error)(
-        f"{path}: {what}; restore the file from a replica, or read the batches before and after it",
+        f"{path}: {what}",
         position=None if error.position is None else error.position + shift,
         base_offset=error.base_offset,
         expected=error.expected,
         found=error.found,
+        remedy="restore the file from a replica, or copy the readable records with: "
+        f"cordwood log salvage {quote(directory_of(path))} --out NEWDIR",
     )
 
 

@@ -152,9 +152,10 @@ def test_search_by_timestamp_names_the_file_when_it_is_damaged() -> None:
 def test_located_error_has_file_position_and_remedy() -> None:
     error = CorruptMessageError("wrong", position=5, base_offset=7, expected=1, found=2)
 
-    assert str(with_location(error, "/a.log", shift=100)) == (
-        "/a.log: wrong; restore the file from a replica, or read the batches before and after it "
-        "(position 105, base offset 7, expected 1, found 2)"
+    assert str(with_location(error, "/my logs/t-0/a.log", shift=100)) == (
+        "/my logs/t-0/a.log: wrong (position 105, base offset 7, expected 1, found 2); restore the "
+        "file from a replica, or copy the readable records with: "
+        "cordwood log salvage '/my logs/t-0' --out NEWDIR"
     )
     assert with_location(CorruptMessageError(), "/a").position is None
 
