@@ -159,11 +159,8 @@ def ensure_crc(header: BatchHeader, data: memoryview) -> None:
         computed = crc32c(data[CRC_START:])
     else:
         computed = message_crc(data, 0, len(data))
-    if computed != header.crc:
-        place = BatchLocation(header.position, header.base_offset)
-        raise place.corrupt(
-            "the checksum is wrong", expected=f"{computed:08x}", found=f"{header.crc:08x}"
-        )
+    place = BatchLocation(header.position, header.base_offset)
+    place.ensure_crc(header.crc, computed, message="the checksum is wrong")
 
 
 def _no_header(place: BatchLocation, magic: int, size: int) -> CorruptMessageError:

@@ -111,5 +111,6 @@ def test_checksum_of_changed_bytes_is_rejected(data: bytes) -> None:
 
     ensure_crc(header, memoryview(data))
 
-    with pytest.raises(CorruptMessageError, match=r"the checksum is wrong.*offset"):
+    with pytest.raises(CorruptMessageError, match=r"the checksum is wrong.*offset") as caught:
         ensure_crc(header, memoryview(changed))
+    assert caught.value.expected == f"{header.crc:08x}"
