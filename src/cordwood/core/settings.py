@@ -74,11 +74,15 @@ class SettingSynonym:
 
 
 class _SettingProblem(NamedTuple):
-    """Reason to reject a value: our text, and Kafka's message for its clients."""
+    """Reason to reject a value: our text, Kafka's message for its clients, and a remedy.
+
+    Without a remedy it is the accepted values.
+    """
 
     text: str
     found: str
     kafka_message: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +136,21 @@ class Setting:
             words.append(f"of {', '.join(self.one_of)}")
         return " ".join(words)
 
+    def _accepted(self) -> str:
+        """Return the accepted values as a part of a sentence."""
+        if self.one_of:
+            *others, last = self.one_of
+            choice = f"{', '.join(others)} or {last}" if others else last
+            return f"a list of {choice}" if self.type is SettingType.LIST else choice
+        if self.type is SettingType.BOOLEAN:
+            return "true or false"
+        kind = f"{'an' if self.type is SettingType.INT else 'a'} {self.type.value}"
+        if self.at_least is not None and self.at_most is not None:
+            return f"{kind} from {self.at_least} to {self.at_most}"
+        if self.at_least is not None:
+            return f"{kind} of at least {self.at_least}"
+        return kind if self.at_most is None else f"{kind} of at most {self.at_most}"
+
     def _problem_of(self, value: SettingValue, text: str) -> _SettingProblem | None:
         if isinstance(value, int | float):
             problem = self._problem_of_number(value, text)
@@ -141,34 +160,37 @@ class Setting:
             given = value if isinstance(value, tuple) else (value,)
             unknown = [str(part) for part in given if part not in self.one_of]
             if unknown:
-                text = f"contains {', '.join(unknown)}, which is unknown"
                 kafka_message = f"String must be one of: {', '.join(self.one_of)}"
-                return _SettingProblem(text, unknown[0], kafka_message)
+                subject = "which" if len(given) == 1 else f"but {unknown[0]!r}"
+                return _SettingProblem(f"{subject} is not accepted", unknown[0], kafka_message)
         found = self.check(value) if self.check else ""
         kafka_message = self.kafka_message.replace("{value}", text) or f"the value {found}"
-        return _SettingProblem(found, text, kafka_message) if found else None
+        remedy = "correct the value"
+        return _SettingProblem(f"which {found}", text, kafka_message, remedy) if found else None
 
     def _problem_of_number(self, value: float, text: str) -> _SettingProblem | None:
         lowest, highest = _LIMITS.get(self.type, (value, value))
         if not lowest <= value <= highest:
             problem = _not_of_type(self.type, text)
-            return problem._replace(text=f"does not fit type {self.type.value}")
+            return problem._replace(text=f"which does not fit type {self.type.value}")
         if self.at_least is not None and value < self.at_least:
             kafka_message = f"Value must be at least {self.at_least}"
-            return _SettingProblem(f"is below {self.at_least}", str(value), kafka_message)
+            return _SettingProblem(f"which is below {self.at_least}", str(value), kafka_message)
         if self.at_most is not None and value > self.at_most:
             kafka_message = f"Value must be no more than {self.at_most}"
-            return _SettingProblem(f"is above {self.at_most}", str(value), kafka_message)
+            return _SettingProblem(f"which is above {self.at_most}", str(value), kafka_message)
         return None
 
     def _refusal(self, key: str, text: str, problem: _SettingProblem) -> SettingError:
         is_secret = self.type is SettingType.PASSWORD
         shown, found = ("[hidden]", "[hidden]") if is_secret else (repr(text), problem.found)
-        through = "" if key == self.name else f" (through {key})"
+        remedy = problem.remedy or f"use {self._accepted()}"
+        if key != self.name:
+            remedy = f"{self.name}, which it sets, takes {self._accepted()}"
         return SettingError(
-            f"setting {key} has the value {shown}, which {problem.text}",
+            f"setting {key} has the value {shown}, {problem.text}",
             key=key,
-            remedy=f"{self.name}{through} takes: {self.allowed()}",
+            remedy=remedy,
             kafka_message=f"Invalid value {found} for configuration {key}: {problem.kafka_message}",
         )
 
@@ -278,7 +300,7 @@ def _not_of_type(kind: SettingType, text: str) -> _SettingProblem:
     kafka_message = f"Not a number of type {kind.name}"
     if kind is SettingType.BOOLEAN:
         kafka_message = "Expected value to be either true or false"
-    return _SettingProblem(f"is not of type {kind.value}", text, kafka_message)
+    return _SettingProblem(f"which is not of type {kind.value}", text, kafka_message)
 
 
 def _parse_boolean(text: str) -> bool | None:

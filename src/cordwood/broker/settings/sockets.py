@@ -21,7 +21,7 @@ def numbers_by_address(text: str) -> dict[str, int]:
 def _problem_of_overrides(value: SettingValue) -> str:
     parts = _parts(value) if isinstance(value, str) else []
     wrong = [part for part in parts if _OVERRIDE.fullmatch(part) is None]
-    return f"contains {wrong[0]!r}, which is not address:number" if wrong else ""
+    return f"contains {wrong[0]!r} instead of address:number" if wrong else ""
 
 
 def _parts(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from cordwood.core.errors import SettingError
 
 
 def test_unsupported_group_protocol_is_rejected() -> None:
-    with pytest.raises(SettingError, match="streams, which is unknown"):
+    with pytest.raises(SettingError, match="but 'streams' is not accepted"):
         GROUPS["group.coordinator.rebalance.protocols"].parse("classic,streams")
 
 

@@ -15,7 +15,7 @@ def test_overrides_are_addresses_with_numbers(text: str) -> None:
 
 @pytest.mark.parametrize("text", ("10.0.0.1", "10.0.0.1:b", "10.0.0.1:1,,::1:2", "host.example:5"))
 def test_invalid_overrides_are_rejected(text: str) -> None:
-    with pytest.raises(SettingError, match="which is not address:number"):
+    with pytest.raises(SettingError, match="instead of address:number"):
         OVERRIDES.parse(text)
 
 
