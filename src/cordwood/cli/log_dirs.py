@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Describe the log directories of brokers.", no_args_is_help=True)
 
+#: Sizes are numbers of bytes in JSON, and have a unit in a table.
+_SIZES = {"SIZE-BYTES": "SIZE", "TOTAL-BYTES": "TOTAL", "USABLE-BYTES": "USABLE"}
 _TITLES = ("BROKER", "LOG-DIR", "PARTITIONS", "SIZE-BYTES", "TOTAL-BYTES", "USABLE-BYTES", "ERROR")
 _TITLES_OF_REPLICAS = (
     "BROKER",
@@ -63,10 +65,15 @@ def describe(
             ids = sorted(each.node_id for each in admin.describe_cluster().brokers)
         found = [each for node_id in ids for each in admin.describe_log_dirs(node_id)]
     if topics:
+        titles = _TITLES_OF_REPLICAS
         rows = [row for each in found for row in _replica_rows(each, topics)]
-        print_rows(rows, as_json=as_json, titles=_TITLES_OF_REPLICAS)
     else:
-        print_rows([_row(each) for each in found], as_json=as_json, titles=_TITLES)
+        titles, rows = _TITLES, [_row(each) for each in found]
+    print_rows(
+        rows if as_json else [_with_units(row) for row in rows],
+        as_json=as_json,
+        titles=[_SIZES.get(each, each) for each in titles],
+    )
 
 
 def parse_ids(text: str) -> list[int]:
@@ -77,6 +84,18 @@ def parse_ids(text: str) -> list[int]:
             f"{text!r} is not a list of broker ids; give 1,2", param_hint="'--broker-list'"
         )
     return [int(each) for each in ids]
+
+
+def _with_units(row: Row) -> Row:
+    """Return the row of a table, in which sizes have units."""
+    from cordwood.workbench.quantities import size_text  # noqa: PLC0415  # help needs none of it
+
+    return {
+        _SIZES.get(title, title): size_text(value)
+        if title in _SIZES and isinstance(value, int)
+        else value
+        for title, value in row.items()
+    }
 
 
 def _row(directory: "LogDirDescription") -> Row:

@@ -23,9 +23,14 @@ app = typer.Typer(
 
 _MINUTE_MS: Final = 60_000
 
-TransactionalId = Annotated[str, typer.Option(help="Transactional id.")]
+IdArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="ID", help="Transactional id, instead of --transactional-id."),
+]
+TransactionalId = Annotated[str | None, typer.Option(help="Transactional id.")]
 TerminatedId = Annotated[
-    str, typer.Option("--transactional-id", "--transactionalId", help="Transactional id.")
+    str | None,
+    typer.Option("--transactional-id", "--transactionalId", help="Transactional id."),
 ]
 Topic = Annotated[str, typer.Option(help="Topic name.")]
 OnlyTopic = Annotated[
@@ -102,14 +107,27 @@ def list_transactions(
     print_rows(rows, as_json=as_json, titles=titles)
 
 
+def _given_id(argument: str | None, option: str | None) -> str:
+    """Return the transactional id that is given as the argument or as the option."""
+    if argument is not None and option is not None and argument != option:
+        raise typer.BadParameter(f"both {argument!r} and --transactional-id {option!r}; give one")
+    given = option if argument is None else argument
+    if given is None:
+        raise typer.BadParameter(
+            "no transactional id is given; name it: ID, or --transactional-id ID"
+        )
+    return given
+
+
 def _duration(given: int | None) -> int | None:
     return None if given is None or given < 0 else given
 
 
-@app.command(epilog="Example: cordwood transactions describe --transactional-id etl")
+@app.command(epilog="Example: cordwood transactions describe etl")
 def describe(
+    name: IdArgument = None,
     *,
-    transactional_id: TransactionalId,
+    transactional_id: TransactionalId = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
     as_json: AsJson = False,
@@ -117,8 +135,9 @@ def describe(
     """Print the latest transaction of a transactional id."""
     from cordwood.core.system import SystemClock  # noqa: PLC0415  # help needs none of it
 
+    given = _given_id(name, transactional_id)
     with connect_admin(bootstrap_server, command_config) as admin:
-        (found,) = admin.describe_transactions([transactional_id])
+        (found,) = admin.describe_transactions([given])
     start_ms = found.start_ms
     duration_ms = None if start_ms is None else SystemClock().now_ms() - start_ms
     row = {
@@ -257,16 +276,18 @@ def abort(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's
 
 @app.command(
     "force-terminate",
-    epilog="Example: cordwood transactions force-terminate --transactional-id etl",
+    epilog="Example: cordwood transactions force-terminate etl",
 )
 @app.command("forceTerminateTransaction", hidden=True)
 def force_terminate(
+    name: IdArgument = None,
     *,
-    transactional_id: TerminatedId,
+    transactional_id: TerminatedId = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
     """Abort the open transaction of a transactional id, and reject its present producer."""
+    given = _given_id(name, transactional_id)
     with connect_admin(bootstrap_server, command_config) as admin:
-        admin.describe_transactions([transactional_id])  # an unknown id would be created
-        admin.fence_producers([transactional_id])
+        admin.describe_transactions([given])  # an unknown id would be created
+        admin.fence_producers([given])

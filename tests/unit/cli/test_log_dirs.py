@@ -20,6 +20,18 @@ def test_directories_are_printed_with_their_size(command: Command) -> None:
     assert row["error"] is None
 
 
+def test_sizes_of_a_table_have_units(command: Command) -> None:
+    command("topics", "create", "a")
+    command("produce", "a", stdin=b"x" * 2000 + b"\n")
+
+    titles, row = command("log-dirs", "describe").out.splitlines()
+
+    assert titles.split() == [
+        *("BROKER", "LOG-DIR", "PARTITIONS", "SIZE", "TOTAL", "USABLE", "ERROR")
+    ]
+    assert row.split()[3:5] == ["2.0", "KiB"]
+
+
 def test_replicas_of_topics_are_printed_one_a_line(command: Command) -> None:
     command("topics", "create", "a", "--partitions=2")
     command("topics", "create", "b")
@@ -27,9 +39,9 @@ def test_replicas_of_topics_are_printed_one_a_line(command: Command) -> None:
     rows = command("log-dirs", "describe", "--topic-list", "a", "--broker-list=1").out.splitlines()
 
     assert [each.split() for each in rows] == [
-        ["BROKER", "LOG-DIR", "TOPIC", "PARTITION", "SIZE-BYTES", "OFFSET-LAG", "FUTURE"],
-        ["1", "/logs", "a", "0", "0", "0", "no"],
-        ["1", "/logs", "a", "1", "0", "0", "no"],
+        ["BROKER", "LOG-DIR", "TOPIC", "PARTITION", "SIZE", "OFFSET-LAG", "FUTURE"],
+        ["1", "/logs", "a", "0", "0", "B", "0", "no"],
+        ["1", "/logs", "a", "1", "0", "B", "0", "no"],
     ]
 
 

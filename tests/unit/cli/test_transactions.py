@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 import cordwood
 from tests.unit.cli.commands import Command
 
@@ -61,6 +63,23 @@ def test_unknown_id_is_an_error(command: Command) -> None:
 
     assert result.code == 1
     assert "check the name" in result.err
+
+
+def test_transactional_id_is_an_argument_too(command: Command, bootstrap: str) -> None:
+    leave_open(bootstrap)
+
+    found = command("transactions", "describe", "etl", "--json")
+    ended = command("transactions", "force-terminate", "etl", "--transactional-id", "etl")
+
+    assert json.loads(found.out)["transactional_id"] == "etl"
+    assert ended.code == 0
+
+
+@pytest.mark.parametrize("words", ((), ("etl", "--transactional-id", "other")))
+def test_no_transactional_id_and_two_of_them_are_wrong_usage(
+    command: Command, words: tuple[str, ...]
+) -> None:
+    assert command("transactions", "describe", *words).code == 2
 
 
 def test_negative_duration_lists_all_transactions(command: Command, bootstrap: str) -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, reachable_config
-from cordwood.cli.groups.group_options import AllGroups, Groups, Timeout
-from cordwood.cli.groups.group_selection import ensure_selection, selected_groups
+from cordwood.cli.groups.group_options import AllGroups, GroupArguments, Groups, Timeout
+from cordwood.cli.groups.group_selection import given_group, given_groups, selected_groups
 from cordwood.cli.groups.topic_scope import partitions_in
 from cordwood.cli.row_output import print_rows
 from cordwood.cli.terminal import print_message, print_output
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from cordwood.client.blocking import Admin
     from cordwood.core.types import TopicPartition
 
-Group = Annotated[str, typer.Option(help="Group id.")]
+GroupArgument = Annotated[
+    str | None, typer.Argument(metavar="GROUP", help="Group id, instead of --group.")
+]
+Group = Annotated[str | None, typer.Option(help="Group id.")]
 Topics = Annotated[
     list[str],
     typer.Option("--topic", metavar="TOPIC[:0,1]", help="Topic, or its partitions. Repeatable."),
@@ -25,6 +28,7 @@ Topics = Annotated[
 
 
 def delete(
+    groups: GroupArguments = None,
     *,
     group: Groups = None,
     all_groups: AllGroups = False,
@@ -36,11 +40,11 @@ def delete(
     from cordwood.client.blocking import Admin  # noqa: PLC0415  # help needs none of it
     from cordwood.core.errors import KafkaError  # noqa: PLC0415  # as above
 
-    ensure_selection(group, is_all=all_groups)
+    selected = given_groups(groups, group, is_all=all_groups)
     is_partial = False
     config = reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
     with Admin.from_config(config) as admin:
-        for each in selected_groups(admin, group):
+        for each in selected_groups(admin, selected):
             try:
                 admin.delete_groups([each])
             except KafkaError as error:
@@ -52,10 +56,11 @@ def delete(
         raise typer.Exit(1)
 
 
-def delete_offsets(
+def delete_offsets(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's and ours
+    name: GroupArgument = None,
     *,
-    group: Group,
     topics: Topics,
+    group: Group = None,
     timeout: Timeout = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
@@ -65,6 +70,7 @@ def delete_offsets(
     from cordwood.client.blocking import Admin  # noqa: PLC0415  # help needs none of it
     from cordwood.client.topic_partitions import by_topic  # noqa: PLC0415  # as above
 
+    group = given_group(name, group)
     rows: list[dict[str, object]] = []
     config = reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
     with Admin.from_config(config) as admin:
@@ -93,8 +99,8 @@ def _delete_offsets(admin: "Admin", group: str, partitions: "Sequence[TopicParti
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    app.command(epilog="Example: cordwood groups delete --group billing")(delete)
+    app.command(epilog="Example: cordwood groups delete billing")(delete)
     app.command(
         "delete-offsets",
-        epilog="Example: cordwood groups delete-offsets --group billing --topic orders:0,1",
+        epilog="Example: cordwood groups delete-offsets billing --topic orders:0,1",
     )(delete_offsets)

@@ -8,11 +8,11 @@ from typing import Annotated, Final
 import typer
 
 from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, reachable_config
-from cordwood.cli.groups.group_options import AllGroups, Groups, Timeout
-from cordwood.cli.groups.group_selection import ensure_selection
+from cordwood.cli.groups.group_options import AllGroups, GroupArguments, Groups, Timeout
+from cordwood.cli.groups.group_selection import given_groups
 from cordwood.cli.row_output import print_rows
 
-EXAMPLE: Final = "Example: cordwood groups describe --group billing"
+EXAMPLE: Final = "Example: cordwood groups describe billing"
 
 Offsets = Annotated[
     bool, typer.Option("--offsets", help="Print committed offsets and lag (default).")
@@ -23,6 +23,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Print epochs and assig
 
 
 def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's and ours
+    groups: GroupArguments = None,
     *,
     group: Groups = None,
     all_groups: AllGroups = False,
@@ -38,7 +39,7 @@ def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka'
     """Print the committed offsets of groups with their lag, or members, or states."""
     from cordwood.cli.groups import describe_run  # noqa: PLC0415  # help needs none of it
 
-    ensure_selection(group, is_all=all_groups)
+    selected = given_groups(groups, group, is_all=all_groups)
     if offsets + members + state > 1:
         raise typer.BadParameter("give one of --offsets, --members and --state")
     read = describe_run.describe_offsets
@@ -47,7 +48,7 @@ def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka'
     elif state:
         read = describe_run.describe_states
     config = reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
-    print_rows(read(config, group or (), is_verbose=verbose), as_json=as_json)
+    print_rows(read(config, selected, is_verbose=verbose), as_json=as_json)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -4,6 +4,9 @@ from typing import Annotated
 
 import typer
 
+GroupArguments = Annotated[
+    list[str] | None, typer.Argument(metavar="GROUP", help="Group ids, instead of --group.")
+]
 Groups = Annotated[list[str] | None, typer.Option("--group", help="Group id. Repeatable.")]
 AllGroups = Annotated[bool, typer.Option("--all-groups", help="Select all groups.")]
 Timeout = Annotated[

@@ -1,6 +1,6 @@
-"""The groups of a command: those that `--group` names, or all consumer groups of the cluster."""
+"""The groups of a command: those that it names, or all consumer groups of the cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -13,10 +13,24 @@ if TYPE_CHECKING:
 _PROTOCOLS: Final = ("", "consumer")
 
 
-def ensure_selection(groups: Sequence[str] | None, *, is_all: bool) -> None:
-    """Raise BadParameter unless groups are selected in exactly one way."""
+def given_groups(
+    arguments: Iterable[str] | None, options: Iterable[str] | None, *, is_all: bool
+) -> list[str]:
+    """Return the groups of the arguments and of `--group`; BadParameter for none, unless all."""
+    groups = list(dict.fromkeys((*(arguments or ()), *(options or ()))))
     if bool(groups) == is_all:
-        raise typer.BadParameter("give --group, or --all-groups")
+        raise typer.BadParameter("name groups: GROUP or --group GROUP; or give --all-groups")
+    return groups
+
+
+def given_group(argument: str | None, option: str | None) -> str:
+    """Return the one group that is given as the argument or as `--group`."""
+    if argument is not None and option is not None and argument != option:
+        raise typer.BadParameter(f"both {argument!r} and --group {option!r}; give one group")
+    group = option if argument is None else argument
+    if group is None:
+        raise typer.BadParameter("no group is given; name it: GROUP, or --group GROUP")
+    return group
 
 
 def consumer_groups(listed: "Sequence[GroupListing]") -> "list[GroupListing]":

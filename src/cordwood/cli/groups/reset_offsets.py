@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, reachable_config
-from cordwood.cli.groups.group_options import AllGroups, Groups, Timeout
-from cordwood.cli.groups.group_selection import ensure_selection
+from cordwood.cli.groups.group_options import AllGroups, GroupArguments, Groups, Timeout
+from cordwood.cli.groups.group_selection import given_groups
 from cordwood.cli.row_output import print_rows
 from cordwood.cli.terminal import print_message, print_output
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cordwood.cli.groups.offset_plan import Plan
 
 EXAMPLE: Final = (
-    "Example: cordwood groups reset-offsets --group billing --topic orders --to-earliest --execute"
+    "Example: cordwood groups reset-offsets billing --topic orders --to-earliest --execute"
 )
 
 Topics = Annotated[
@@ -58,6 +58,7 @@ Export = Annotated[bool, typer.Option("--export", help="Print the new offsets as
 
 
 def reset_offsets(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's and ours
+    groups: GroupArguments = None,
     *,
     group: Groups = None,
     all_groups: AllGroups = False,
@@ -83,7 +84,7 @@ def reset_offsets(  # noqa: PLR0913  # tidy: allow[parameters] an option each, K
     from cordwood.cli.groups import reset_run, reset_target  # noqa: PLC0415  # help needs none of it
     from cordwood.core.system import SystemClock  # noqa: PLC0415  # as above
 
-    ensure_selection(group, is_all=all_groups)
+    selected = given_groups(groups, group, is_all=all_groups)
     if bool(topics) + all_topics + (from_file is not None) != 1:
         raise typer.BadParameter("give one of --topic, --all-topics and --from-file")
     if dry_run and execute:
@@ -102,11 +103,11 @@ def reset_offsets(  # noqa: PLR0913  # tidy: allow[parameters] an option each, K
     result = reset_run.reset(
         reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout),
         reset_run.ResetRequest(
-            tuple(group or ()), tuple(topics or ()), target, from_file, is_dry_run=not execute
+            tuple(selected), tuple(topics or ()), target, from_file, is_dry_run=not execute
         ),
     )
     if export:
-        _print_plan(result.offsets, has_group=len(group or ()) != 1)
+        _print_plan(result.offsets, has_group=len(selected) != 1)
     else:
         print_rows(_rows(result.offsets), as_json=as_json)
     if not execute and result.offsets:

@@ -17,7 +17,7 @@ def test_group_that_cannot_be_deleted_does_not_stop_the_others(
 ) -> None:
     make_group(bootstrap, {("orders", 0): 1})
 
-    result = command("groups", "delete", "--group", "billing", "--group", "absent")
+    result = command("groups", "delete", "billing", "--group", "absent")
 
     assert (result.code, result.out) == (1, "billing: deleted\n")
     assert "group 'absent'" in result.err
@@ -26,7 +26,7 @@ def test_group_that_cannot_be_deleted_does_not_stop_the_others(
 def test_offsets_are_deleted(command: Command, bootstrap: str) -> None:
     make_group(bootstrap, {("orders", 0): 1, ("orders", 1): 0})
 
-    words = ("groups", "delete-offsets", "--group", "billing", "--topic", "orders:1")
+    words = ("groups", "delete-offsets", "billing", "--topic", "orders:1")
     result = command(*words)
 
     assert result.out.split() == [

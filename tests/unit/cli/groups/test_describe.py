@@ -22,6 +22,15 @@ def test_offsets_are_described_with_the_columns_of_kafka(command: Command, boots
     assert result.err == "group 'billing': has no active members\n"
 
 
+def test_groups_are_arguments_too(command: Command, bootstrap: str) -> None:
+    make_group(bootstrap, {("orders", 0): 1}, group="a")
+    make_group(bootstrap, {("orders", 0): 1}, group="b")
+
+    found = command("groups", "describe", "b", "a", "--group", "a", "--state", "--json").out
+
+    assert [json.loads(each)["group"] for each in found.splitlines()] == ["a", "b"]
+
+
 def test_state_is_described_as_json(command: Command, bootstrap: str) -> None:
     make_group(bootstrap, {("orders", 0): 1})
 

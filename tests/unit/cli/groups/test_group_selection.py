@@ -6,7 +6,8 @@ import typer
 import cordwood
 from cordwood.cli.groups.group_selection import (
     consumer_groups,
-    ensure_selection,
+    given_group,
+    given_groups,
     selected_groups,
 )
 from cordwood.client.admin.group_types import GroupListing
@@ -18,11 +19,27 @@ def test_selection_is_rejected_unless_made_once(
     groups: list[str] | None,
     is_all: bool,  # noqa: FBT001  # a parameter of the test
 ) -> None:
-    ensure_selection(["a"], is_all=False)
-    ensure_selection(None, is_all=True)
+    assert given_groups(["b", "a"], ["a"], is_all=False) == ["b", "a"]
+    assert given_groups(None, None, is_all=True) == []
 
-    with pytest.raises(typer.BadParameter):
-        ensure_selection(groups, is_all=is_all)
+    with pytest.raises(typer.BadParameter, match="--all-groups"):
+        given_groups(groups, None, is_all=is_all)
+
+
+@pytest.mark.parametrize(("argument", "option"), (("a", None), (None, "a"), ("a", "a")))
+def test_one_group_is_the_argument_or_the_option(argument: str | None, option: str | None) -> None:
+    assert given_group(argument, option) == "a"
+
+
+@pytest.mark.parametrize(
+    ("argument", "option", "problem"),
+    ((None, None, "no group is given"), ("a", "b", "give one group")),
+)
+def test_two_groups_or_none_are_rejected_for_one(
+    argument: str | None, option: str | None, problem: str
+) -> None:
+    with pytest.raises(typer.BadParameter, match=problem):
+        given_group(argument, option)
 
 
 def test_group_of_another_protocol_is_left_out() -> None:

@@ -13,7 +13,8 @@ RESET = ("groups", "reset-offsets", "--group", "billing")
 def test_dry_run_is_the_default(command: Command, bootstrap: str) -> None:
     make_group(bootstrap, {("orders", 0): 2})
 
-    result = command(*RESET, "--topic", "orders:0", "--to-earliest")
+    words = ("groups", "reset-offsets", "billing", "--topic", "orders:0", "--to-earliest")
+    result = command(*words)
 
     assert [line.split() for line in result.out.splitlines()] == [
         ["GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"],
