@@ -33,8 +33,8 @@ from cordwood.core.errors import DamagedFileError, KafkaError
 from cordwood.core.ports import Lane, Worker
 from cordwood.core.settings import SettingType
 
-#: Configurations that are applied in one loop turn.
-_PER_TURN: Final = 20
+#: Configurations that are read and applied in one loop turn.
+_PER_TURN: Final = 50
 
 
 class DynamicConfigManager:
@@ -61,13 +61,8 @@ class DynamicConfigManager:
         """Apply all stored configurations of topics, of this broker and of all brokers."""
         async with self._turn:
             topics = [topic_resource(each.name) for each in await self._store.entities(TOPICS)]
-            resources = (ALL_BROKERS, self._own, *topics)
-            stored = await self._read(resources)
-            for count, resource in enumerate(resources, start=1):
-                if resource in stored:
-                    self._configs.apply(resource, self._known(resource, stored[resource]))
-                if count % _PER_TURN == 0:
-                    await next_turn()
+            async for resource, texts in self._stored((ALL_BROKERS, self._own, *topics)):
+                self._configs.apply(resource, self._known(resource, texts))
 
     async def apply_change(self, entities: ConfigEntities) -> None:
         """Apply the configuration of an entity that has changed, if it concerns this broker."""
@@ -75,14 +70,14 @@ class DynamicConfigManager:
         if resource is None or (resource.is_broker and resource not in {ALL_BROKERS, self._own}):
             return
         async with self._turn:
-            for texts in (await self._read([resource])).values():
+            async for _, texts in self._stored([resource]):
                 await self._take(resource, self._known(resource, texts))
 
     async def refresh(self, resources: Sequence[ConfigResource]) -> None:
         """Apply the stored configurations of resources, as far as they differ."""
         wanted = [each for each in resources if each.is_topic or each in {ALL_BROKERS, self._own}]
         async with self._turn:
-            for resource, texts in (await self._read(wanted)).items():
+            async for resource, texts in self._stored(wanted):
                 known = self._known(resource, texts)
                 if known != self._configs.texts(resource):
                     await self._take(resource, known)
@@ -119,6 +114,15 @@ class DynamicConfigManager:
         await self._store.write(entities_of(resource), texts)
 
     # -- within
+
+    async def _stored(
+        self, resources: Sequence[ConfigResource]
+    ) -> AsyncIterator[tuple[ConfigResource, dict[str, str]]]:
+        """Yield the stored configurations; each reading ends a turn of the loop."""
+        for start in range(0, len(resources), _PER_TURN):
+            for each in (await self._read(resources[start : start + _PER_TURN])).items():
+                yield each
+            await next_turn()
 
     async def _read(
         self, resources: Sequence[ConfigResource]

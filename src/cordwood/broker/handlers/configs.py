@@ -68,17 +68,17 @@ async def describe_configs(
 ) -> DescribeConfigsResponse:
     """Return the settings of resources, each once."""
     turns, results = LoopTurns(broker.turns), _ConfigResults(request)
+    resources = await _unique(request.resources, turns)
     await broker.config_changes.refresh(
         [
             ConfiguredResource(ResourceType(each.resource_type), each.resource_name)
-            async for each in turns.of(request.resources)
-            if each.resource_type in CONFIGURED
+            async for each in turns.of(resources)
+            if each.resource_type in CONFIGURED and not _is_missing_topic(broker, each)
         ]
     )
     return DescribeConfigsResponse(
         results=[
-            await _described(broker, each, results, turns)
-            async for each in turns.of(await _unique(request.resources, turns))
+            await _described(broker, each, results, turns) async for each in turns.of(resources)
         ]
     )
 
@@ -176,8 +176,7 @@ async def _described(
 
 def _entries(broker: BrokerServices, requested: DescribeConfigsResource) -> list[DescribedConfig]:
     name, configs = requested.resource_name, broker.configs
-    is_topic = requested.resource_type == ResourceType.TOPIC
-    if is_topic and name not in broker.metadata.image.topics:
+    if _is_missing_topic(broker, requested):
         raise missing_topic(name)
     if requested.resource_type == ResourceType.GROUP and not name:
         raise InvalidRequestError("Group name must not be empty")
@@ -186,6 +185,11 @@ def _entries(broker: BrokerServices, requested: DescribeConfigsResource) -> list
     if resource.type is ResourceType.BROKER_LOGGER:
         return describe_loggers(names)
     return configs.describe(resource, names)
+
+
+def _is_missing_topic(broker: BrokerServices, requested: DescribeConfigsResource) -> bool:
+    is_topic = requested.resource_type == ResourceType.TOPIC
+    return is_topic and requested.resource_name not in broker.metadata.image.topics
 
 
 class _ConfigResults:

@@ -1,11 +1,11 @@
 """Tests of the handlers of DescribeConfigs, AlterConfigs and ListConfigResources."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from cordwood.broker.config.config_resources import topic_resource
+from cordwood.broker.config.config_resources import ConfigResource, topic_resource
 from cordwood.broker.handlers.configs import (
     alter_configs,
     describe_configs,
@@ -297,6 +297,27 @@ def test_resource_is_described_once_with_the_keys_of_all_its_occurrences(
     two = resource("retention.ms"), resource("segment.bytes"), resource("retention.ms")
     assert names(*two) == [{"retention.ms", "segment.bytes"}]
     assert names(resource("retention.ms"), resource()) == names(resource())
+
+
+def test_stored_settings_are_read_once_for_each_resource_that_exists(
+    harness: BrokerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[ConfigResource]()
+
+    async def refresh(resources: Sequence[ConfigResource]) -> None:
+        read.extend(resources)
+
+    monkeypatch.setattr(harness.broker.config_changes, "refresh", refresh)
+    names = ("orders", "missing", "orders")
+    request = DescribeConfigsRequest(
+        resources=[
+            DescribeConfigsResource(resource_type=TOPIC, resource_name=each, configuration_keys=[])
+            for each in names
+        ]
+    )
+
+    assert [each.error_code for each in described(harness, request).results] == [0, 3]
+    assert read == [topic_resource("orders")]
 
 
 def test_logger_that_is_altered_twice_in_a_resource_is_rejected(
