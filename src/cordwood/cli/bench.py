@@ -15,11 +15,11 @@ from cordwood.cli.cluster_options import (
     client_config,
     reachable_config,
 )
-from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.produce import CompressionCodec, RequiredAcks
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_message, print_output
+from cordwood.core.counts import counted
 
 if TYPE_CHECKING:
     from cordwood.cli.bench_run import BenchResult

@@ -12,10 +12,10 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from cordwood.cli.cluster_options import list_partitions
-from cordwood.cli.counts import counted
 from cordwood.cli.produce_run import DeliveryCount, record_throttle
 from cordwood.client.blocking import Consumer, Producer
 from cordwood.client.producer.delivery import Delivery
+from cordwood.core.counts import counted
 from cordwood.core.errors import RequestTimedOutError
 from cordwood.core.system import SystemClock, SystemRandom
 

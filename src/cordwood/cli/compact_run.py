@@ -12,7 +12,6 @@ from typing import Final, NamedTuple, TextIO
 
 import typer
 
-from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import FOUND_WRONG, interruptible
 from cordwood.cli.log_sizes import count_log_bytes
 from cordwood.cli.progress import ByteProgress, show_progress
@@ -22,6 +21,7 @@ from cordwood.compaction.cleaning_job import CleaningStoppedError
 from cordwood.compaction.kernels import PAYS_FROM, engine
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.compaction.passes.key_erasure import KeyForm, parse_keys
+from cordwood.core.counts import counted
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Files, Ports
 from cordwood.core.system import SystemClock, SystemRandom, ThreadWorker
@@ -173,12 +173,14 @@ def report_lines(report: CompactReport) -> Iterable[str]:
     if report.warning is not None:
         yield f"note: {report.warning}"
     for group in report.groups:
-        yield f"segments {', '.join(map(str, group))}: rewritten into one"
+        names = ", ".join(map(str, group))
+        is_one = len(group) == 1
+        yield f"segment {names}: rewritten" if is_one else f"segments {names}: rewritten into one"
     for held in report.held:
         yield f"segment {held.base_offset}: {held.size:,} bytes kept: {'; '.join(held.holds)}"
     if report.newer:
-        count, last = len(report.newer), report.newer[-1]
-        yield f"note: {count} records of erased keys are kept, the last one at offset {last}"
+        count, last = counted(len(report.newer), "record"), report.newer[-1]
+        yield f"note: kept {count} of erased keys, the last one at offset {last}"
     if report.certificate is not None:
         yield _result_line(report.certificate)
     elif not report.groups:

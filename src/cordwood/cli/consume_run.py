@@ -11,11 +11,11 @@ import typer
 from cordwood.cli import terminal
 from cordwood.cli.client_messages import shown_client_messages
 from cordwood.cli.cluster_options import list_partitions
-from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import interruptible
 from cordwood.cli.line_format import Consumed, LineWriter, parse_line_format, write_json
 from cordwood.client.blocking import Consumer
 from cordwood.client.consumer.offset_fetcher import EARLIEST, LATEST
+from cordwood.core.counts import counted
 from cordwood.core.errors import UnknownTopicOrPartitionError
 from cordwood.core.system import SystemClock
 

@@ -6,6 +6,7 @@ import typer
 
 from cordwood.cli.arguments import absolute_path
 from cordwood.cli.terminal import print_output
+from cordwood.core.counts import counted
 
 EXAMPLE: Final = "Example: cordwood log adopt data --config orders:retention.ms=3600000"
 
@@ -68,7 +69,7 @@ def adopt(
         return
     print_output(f"{report.path}: cluster {report.cluster_id}, node {report.node_id}")
     for topic, count in report.topics.items():
-        print_output(f"{topic}: {count} partitions")
+        print_output(f"{topic}: {counted(count, 'partition')}")
     for partition in report.missing:
         print_output(f"note: {partition} has no log here; Kafka creates an empty one")
 

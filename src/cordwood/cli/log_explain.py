@@ -16,6 +16,7 @@ from cordwood.cli.log_targets import partitions_at
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_output
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
+from cordwood.core.counts import counted
 
 if TYPE_CHECKING:
     from cordwood.core.ports import Files
@@ -170,16 +171,15 @@ def _verdict(explained: "Explanation") -> str:
 
 
 def _segment_line(segment: "SegmentRetention") -> str:
-    where = (
-        f"segment {segment.base_offset}: {segment.size} bytes up to offset {segment.end_offset - 1}"
-    )
+    last_offset = segment.end_offset - 1
+    where = f"segment {segment.base_offset}: {segment.size:,} bytes up to offset {last_offset}"
     if segment.goes is not None:
         return f"{where}: deleted now, {segment.goes}"
     until = []
     if segment.until_ms is not None:
         until.append(f"deleted by age at {_time_text(segment.until_ms)}")
     if segment.until_bytes is not None:
-        until.append(f"deleted by size after {segment.until_bytes} more bytes")
+        until.append(f"deleted by size after {counted(segment.until_bytes, 'more byte')}")
     return f"{where}: kept: {'; '.join((*segment.holds, *until))}"
 
 
@@ -188,7 +188,7 @@ def cleaning_lines(outlook: "CleaningOutlook") -> list[str]:
     dirty, total = outlook.cleanable_bytes, outlook.clean_bytes + outlook.cleanable_bytes
     lines = [] if outlook.warning is None else [outlook.warning]
     lines.append(
-        f"dirty from offset {outlook.first_dirty}: {dirty} of the {total} bytes below offset "
+        f"dirty from offset {outlook.first_dirty}: {dirty:,} of the {total:,} bytes below offset "
         f"{outlook.end}, {outlook.dirty_ratio:.1%}; cleaned above {outlook.min_ratio:.1%}"
     )
     if outlook.undecided is not None:
@@ -197,9 +197,9 @@ def cleaning_lines(outlook: "CleaningOutlook") -> list[str]:
             f"{outlook.undecided.first_offset}"
         )
     freed = (
-        f"at most {total} bytes; --deep counts them"
+        f"at most {total:,} bytes; --deep counts them"
         if outlook.freed_bytes is None
-        else f"{outlook.freed_bytes} bytes"
+        else counted(outlook.freed_bytes, "byte")
     )
     return [*lines, f"cleaned {_due_text(outlook)}", f"a pass now would free {freed}"]
 
@@ -221,15 +221,16 @@ def outlook_text(outlook: "SegmentOutlook") -> str:
 def _due_text(outlook: "CleaningOutlook") -> str:
     if outlook.is_due:
         return "in the cleaner's next run"
-    by_bytes = f"once {outlook.missing_bytes} more dirty bytes can be cleaned"
+    missing = outlook.missing_bytes
+    by_bytes = f"once {counted(missing or 0, 'more dirty byte')} can be cleaned"
     if outlook.due_ms is None:
-        return "never by its dirty ratio" if outlook.missing_bytes is None else by_bytes
+        return "never by its dirty ratio" if missing is None else by_bytes
     by_time = f"at {_time_text(outlook.due_ms)}"
-    return by_time if outlook.missing_bytes is None else f"{by_time}, or {by_bytes}"
+    return by_time if missing is None else f"{by_time}, or {by_bytes}"
 
 
 def _roll_text(outlook: "SegmentOutlook") -> str:
-    by_bytes = f"it rolls after {outlook.rolls_after_bytes} more bytes"
+    by_bytes = f"it rolls after {counted(outlook.rolls_after_bytes or 0, 'more byte')}"
     if outlook.rolls_after_ms is None:
         return by_bytes
     return f"{by_bytes}, or at a record later than {_time_text(outlook.rolls_after_ms)}"

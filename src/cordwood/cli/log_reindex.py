@@ -9,6 +9,7 @@ from cordwood.cli.log_sizes import count_log_bytes
 from cordwood.cli.log_targets import PartitionReports, partitions_at, verdict_lines
 from cordwood.cli.progress import show_progress
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
+from cordwood.core.counts import counted
 
 if TYPE_CHECKING:
     from cordwood.workbench.reindex import ReindexReport
@@ -75,7 +76,8 @@ def _text(report: "ReindexReport") -> str:
 
     lines = [
         (
-            f"{report.path}: {report.segments} segments, {report.batches} batches, "
+            f"{report.path}: {counted(report.segments, 'segment')}, "
+            f"{counted(report.batches, 'batch', plural='batches')}, "
             f"offsets up to {report.log_end - 1}"
         )
     ]

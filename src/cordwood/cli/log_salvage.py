@@ -16,6 +16,7 @@ from cordwood.cli.log_targets import (
 )
 from cordwood.cli.progress import show_progress
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
+from cordwood.core.counts import counted
 
 if TYPE_CHECKING:
     from cordwood.core.types import TopicPartition
@@ -113,7 +114,7 @@ def _text(report: "SalvageReport") -> str:
     lines = [
         (
             f"{report.path}: offsets {report.log_start} to {report.log_end - 1}, "
-            f"{report.batches} batches, {report.size} bytes"
+            f"{counted(report.batches, 'batch', plural='batches')}, {counted(report.size, 'byte')}"
         )
     ]
     for label, found in (

@@ -10,6 +10,7 @@ from cordwood.cli.log_sizes import count_log_bytes
 from cordwood.cli.log_targets import note_foreign_directories
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_message, print_output
+from cordwood.core.counts import counted
 
 EXAMPLE: Final = "Example: cordwood log stat kafka-logs --sort size --top 10"
 
@@ -85,7 +86,9 @@ def stat(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     print_output("\n".join(found.table()) if is_table else found.details() or "no partitions")
     if len(found.partitions) < count:
         hidden = count - len(found.partitions)
-        print_message(f"note: {hidden:,} more partitions are in the total; give a larger --top")
+        print_message(
+            f"note: the total includes {counted(hidden, 'more partition')}; give a larger --top"
+        )
 
 
 def add_to(app: typer.Typer) -> None:

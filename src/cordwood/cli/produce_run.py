@@ -18,13 +18,13 @@ import typer
 from cordwood.cli.arguments import absolute_path
 from cordwood.cli.client_messages import shown_client_messages
 from cordwood.cli.cluster_options import TIMEOUT_MS
-from cordwood.cli.counts import counted
 from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.line_format import LineError, LineReader, LineRecord, parse_line_format, read_json
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import is_terminal, print_message
 from cordwood.client.blocking import Producer
 from cordwood.client.producer.delivery import Delivery
+from cordwood.core.counts import counted
 from cordwood.core.errors import KafkaError
 from cordwood.core.system import SystemClock
 from cordwood.records.record import NO_HEADERS, Header

@@ -17,9 +17,9 @@ from cordwood.cli.cluster_options import (
     connect_admin,
     ensure_topics,
 )
-from cordwood.cli.counts import counted
 from cordwood.cli.terminal import print_message, print_output
 from cordwood.cli.topic_selection import given_topic, given_topics, is_topic_name, select_topics
+from cordwood.core.counts import counted
 
 if TYPE_CHECKING:
     from cordwood.client.admin.admin_types import CreatedTopic, TopicDescription

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from cordwood.core.counts import counted
 from cordwood.core.errors import BadRecordsError
 from cordwood.records.batch_checks import BatchSurvey, CheckedBatch
 from cordwood.records.batch_header import read_header
@@ -132,13 +133,15 @@ class LogStatistics:
         if self.latest_ms < 0:
             span = "no times"
         codecs = (
-            f"{name} {each.batches:,} batches of {size_text(each.size)}"
+            f"{name} {counted(each.batches, 'batch', plural='batches')} of {size_text(each.size)}"
             for name, each in self.codecs.items()
         )
         formats = (f"{name} {count:,}" for name, count in self.formats.items())
         largest = (f"{size_text(each.size)} at offset {each.base_offset}" for each in self.largest)
+        wrappers = self.unopened_wrappers
         texts = {
-            "size": f"{size_text(self.size)} ({self.size:,} bytes) in {self.segments:,} segments",
+            "size": f"{size_text(self.size)} ({self.size:,} bytes) in "
+            f"{counted(self.segments, 'segment')}",
             "batches": f"{self.batches:,}",
             "records": f"{self.records:,}, {span}",
             "codecs": _join(codecs),
@@ -147,8 +150,8 @@ class LogStatistics:
             "transactions": f"{self.transactions_open:,} open, "
             f"{self.transactions_committed:,} committed, {self.transactions_aborted:,} aborted",
             "largest": _join(largest),
-            "not batches": f"{self.skipped_bytes:,} bytes" if self.skipped_bytes else "",
-            "not opened": f"{self.unopened_wrappers:,} wrappers" if self.unopened_wrappers else "",
+            "not batches": counted(self.skipped_bytes, "byte") if self.skipped_bytes else "",
+            "not opened": counted(wrappers, "wrapper") if wrappers else "",
             "deep": "" if self.deep is None else str(self.deep),
         }
         lines = [f"  {name}: {text}" for name, text in texts.items() if text]
@@ -321,10 +324,10 @@ class LogCounter:
             self.survey.large = self.largest[0].size
 
 
-def build_stat(counted: Iterable[tuple[str, LogCounter]], *, is_deep: bool) -> LogStat:
+def build_stat(counters: Iterable[tuple[str, LogCounter]], *, is_deep: bool) -> LogStat:
     """Return the statistics of logs, each with its path, and the total."""
     total, found = LogCounter(is_deep=is_deep), []
-    for path, counting in counted:
+    for path, counting in counters:
         partition = partition_of(path)
         found.append(counting.statistics(path, None if partition is None else str(partition)))
         total.add_log(counting)

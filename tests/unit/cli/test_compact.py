@@ -56,6 +56,12 @@ def test_dry_run_prints_the_plan_and_writes_no_file(compact: Compact, logs: Path
     assert len(list((logs / "t-0").glob("*.log"))) == 3
 
 
+def test_plan_of_one_segment_names_one(compact: Compact, logs: Path) -> None:
+    result = compact(logs / "t-0", "--dry-run", "--until", "2")
+
+    assert "segment 0: rewritten" in result.out.splitlines()
+
+
 def test_partition_is_compacted_and_reported(compact: Compact, logs: Path) -> None:
     result = compact(logs / "t-0", "--seed", 7)
 

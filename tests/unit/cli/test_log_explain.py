@@ -21,7 +21,7 @@ from tests.unit.workbench.salvage_samples import batch
 FIRST = "1970-01-01T00:00:00+00:00"
 LATER = f"or at a record later than {FIRST}"
 KEPT = "kept: cleanup.policy does not delete"
-ACTIVE = "the active segment is never cleaned; it rolls after 1073741707 more bytes"
+ACTIVE = "the active segment is never cleaned; it rolls after 1,073,741,707 more bytes"
 OUTLOOK = CleaningOutlook(
     first_dirty=10,
     warning=None,
@@ -126,7 +126,8 @@ def test_explain_prints_when_a_compacted_log_is_cleaned(
 @pytest.mark.parametrize(
     ("due_ms", "missing", "text"),
     (
-        (None, 201, "once 201 more dirty bytes can be cleaned"),
+        (None, 1, "once 1 more dirty byte can be cleaned"),
+        (None, 2010, "once 2,010 more dirty bytes can be cleaned"),
         (0, 201, f"at {FIRST}, or once 201 more dirty bytes can be "),
         (0, None, f"at {FIRST}"),
         (None, None, "never by its dirty ratio"),

@@ -33,7 +33,7 @@ def test_reindex_writes_the_indexes(
     assert run(monkeypatch, directory, "--index-interval-bytes", "0") == 0
 
     first, second, third = capsys.readouterr().out.splitlines()
-    assert first == f"{directory}: 1 segments, 2 batches, offsets up to 7"
+    assert first == f"{directory}: 1 segment, 2 batches, offsets up to 7"
     assert second.startswith("note: rebuilt")
     assert third == f"verdict: {directory}: repairable"
     assert (directory / "00000000000000000000.index").stat().st_size == 8

@@ -68,7 +68,11 @@ def test_stat_prints_the_largest_partitions(
     printed = capsys.readouterr()
     assert [line[0] for line in rows(printed.out)[1:]] == ["u-0", "t-0", "total"]
     assert rows(printed.out)[-1][3] == "13"
-    assert printed.err == "note: 2 more partitions are in the total; give a larger --top\n"
+    assert printed.err == "note: the total includes 2 more partitions; give a larger --top\n"
+
+    assert run(monkeypatch, "stat", ".", "--top", "3") == 0
+
+    assert "includes 1 more partition;" in capsys.readouterr().err
 
 
 def test_stat_is_of_one_topic(

@@ -69,7 +69,7 @@ def test_stat_opens_wrappers_when_it_is_deep() -> None:
 
     assert (sums(log).unopened_wrappers, sums(log).records) == (1, 0)
     assert (sums(log, is_deep=True).unopened_wrappers, sums(log, is_deep=True).records) == (0, 2)
-    assert "not opened: 1 wrappers" in str(sums(log))
+    assert "not opened: 1 wrapper" in str(sums(log))
 
 
 def test_deep_stat_reads_records() -> None:

@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final, NamedTuple, TypedDict
 
+from cordwood.core.counts import counted
 from cordwood.core.errors import LogDirectoryError, SettingError
 from cordwood.core.ports import FileKind, Files, Random
 from cordwood.core.types import Offset, TopicPartition
@@ -108,7 +109,7 @@ class ConvertReport:
             for each in ranges
         )
         return (
-            f"{self.path}: {', '.join(self.partitions)}: {self.segments} segments, "
+            f"{self.path}: {', '.join(self.partitions)}: {counted(self.segments, 'segment')}, "
             f"{self.size_before:,} bytes converted to {self.size:,}{moved}{lost}"
         )
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from shlex import quote
 from typing import Final
 
+from cordwood.core.counts import counted
 from cordwood.core.errors import BadRecordsError, DamagedFileError
 
 #: Stands in a remedy for the path of the partition.
@@ -150,9 +151,10 @@ class VerifiedPartition:
         return (
             f"{'DAMAGED' if damages else 'good'}: {self.path}: "
             f"offsets {self.log_start} to {self.log_end - 1}, "
-            f"{_count(self.segments, 'segment')}, {_count(self.batches, 'batch', 'es')}, "
-            f"{_count(self.records, 'record')}, {_count(self.size, 'byte')}"
-            + (f"; {_count(damages, 'problem')}" if damages else "")
+            f"{counted(self.segments, 'segment')}, "
+            f"{counted(self.batches, 'batch', plural='batches')}, "
+            f"{counted(self.records, 'record')}, {counted(self.size, 'byte')}"
+            + (f"; {counted(damages, 'problem')}" if damages else "")
         )
 
     def to_json(self) -> str:
@@ -264,7 +266,3 @@ def first_names(names: Sequence[str]) -> str:
     """Return the first names as text, and the number of further ones."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number:,} {noun}{'' if number == 1 else plural}"

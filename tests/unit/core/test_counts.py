@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.cli.counts import counted
+from cordwood.core.counts import counted
 
 
 @pytest.mark.parametrize(
