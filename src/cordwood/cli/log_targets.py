@@ -10,6 +10,7 @@ import typer
 
 from cordwood.cli.exit_codes import FOUND_WRONG, GOOD, failure_of
 from cordwood.cli.terminal import print_message, print_output
+from cordwood.core.counts import first_names
 from cordwood.core.errors import CordwoodError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ def note_foreign_directories(files: "Files", paths: Iterable[str]) -> None:
     """Print a note for each log directory with directories that do not belong to a partition."""
     from cordwood.storage.reader.path_resolution import foreign_directories  # noqa: PLC0415  # help needs none
     from cordwood.workbench.partition_paths import is_log_directory  # noqa: PLC0415  # as above
-    from cordwood.workbench.verify.findings import first_names  # noqa: PLC0415  # as above
 
     for path in paths:
         foreign = foreign_directories(files, path) if is_log_directory(files, path) else []

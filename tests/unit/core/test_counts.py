@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.core.counts import counted
+from cordwood.core.counts import counted, first_names
 
 
 @pytest.mark.parametrize(
@@ -11,6 +11,13 @@ from cordwood.core.counts import counted
 )
 def test_noun_agrees_with_its_number(number: int, text: str) -> None:
     assert counted(number, "record") == text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), (([], ""), (["a", "b", "c"], "a, b, c"), (["a"] * 5, "a, a, a and 2 more"))
+)
+def test_further_names_are_counted(names: list[str], text: str) -> None:
+    assert first_names(names) == text
 
 
 def test_plural_may_be_irregular() -> None:

@@ -13,8 +13,9 @@ used twice within a plan, reads the same offsets.
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from cordwood.core.counts import first_names
 from cordwood.core.errors import InconsistentTopicIdError, SettingError
 from cordwood.core.types import TopicPartition
 from cordwood.spark.source.coverage import (
@@ -26,8 +27,6 @@ from cordwood.spark.source.coverage import (
 )
 from cordwood.spark.source.pushed_filters import IntegerInterval, PushedFilters
 from cordwood.spark.source.source_options import EARLIEST, LATEST, OffsetRangeLimit, SourceOptions
-
-_NAMES_SHOWN: Final = 3
 
 
 class PartitionExtent(NamedTuple):
@@ -194,6 +193,6 @@ def _offsets(
 
 def _unknown(key: str, name: str, topics: Collection[str]) -> SettingError:
     near = get_close_matches(name, topics, n=1)
-    known = f"existing topics: {', '.join(sorted(topics)[:_NAMES_SHOWN]) or 'none'}"
+    known = f"existing topics: {first_names(sorted(topics)) or 'none'}"
     remedy = f"did you mean {near[0]}?" if near else known
     return SettingError(f"{key}: topic {name!r} does not exist", key=key, remedy=remedy)

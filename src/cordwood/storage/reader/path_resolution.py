@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Final, NoReturn
 
+from cordwood.core.counts import first_names
 from cordwood.core.errors import DamagedFileError, LogDirectoryError
 from cordwood.core.ports import FileKind, Files, FileStat
 from cordwood.core.types import TopicPartition
@@ -38,7 +39,6 @@ from cordwood.storage.reader.partition_reader import PartitionCheckpoints, Parti
 _LOG_DIRECTORY_FILES: Final = frozenset(
     {"meta.properties", CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS}
 )
-_NAMES_SHOWN: Final = 3
 
 
 def open_reader(files: Files, path: str) -> PartitionReader:
@@ -78,7 +78,7 @@ def partition_paths(files: Files, path: str) -> list[str]:
     found = {name: _parsed(path, name) for name in directories}
     if directories and not _LOG_DIRECTORY_FILES.intersection(names) and not any(found.values()):
         raise LogDirectoryError(
-            f"has no partitions in it, only {_some(directories)}",
+            f"has no partitions in it, only {first_names(directories)}",
             path=path,
             remedy="give the directory that log.dirs names",
         )
@@ -169,11 +169,13 @@ def _nearest(files: Files, path: str) -> str:
     """Return a remedy with the names that are similar to the path."""
     parent, name = directory_of(path), path.rpartition("/")[2]
     try:
-        names = files.list(parent)
+        names = files.list(parent, FileKind.DIRECTORY) or files.list(parent)
     except OSError:
         return f"{parent} does not exist either: check the path"
-    near = get_close_matches(name, names, n=1) or names[:_NAMES_SHOWN]
-    return f"{parent} has {_some(near)}" if near else f"{parent} is empty: check the path"
+    near = get_close_matches(name, names, n=1)
+    if near:
+        return f"did you mean {path.removesuffix(name)}{near[0]}?"
+    return f"{parent} has {first_names(names)}" if names else f"{parent} is empty: check the path"
 
 
 def _raise_for_file(path: str, remedy: str) -> NoReturn:
@@ -191,7 +193,8 @@ def _raise_for_directory(files: Files, path: str) -> NoReturn:
         raise LogDirectoryError(
             "is a log directory, not the directory of a partition",
             path=path,
-            remedy=f"open {_some(partitions)} in it, or all with cordwood.open_directory",
+            remedy=f"give one of its partitions: {first_names(partitions)}; in Python, "
+            "cordwood.open_directory opens all",
         )
     raise LogDirectoryError(
         "has no segment in it: no file like 00000000000000000000.log"
@@ -200,8 +203,3 @@ def _raise_for_directory(files: Files, path: str) -> NoReturn:
         path=path,
         remedy="give the directory of a partition, <log directory>/<topic>-<partition>",
     )
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:_NAMES_SHOWN])
-    return shown if len(names) <= _NAMES_SHOWN else f"{shown} or one of {len(names)}"

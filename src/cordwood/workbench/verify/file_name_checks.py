@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from cordwood.core.binary import INT64_MAX
+from cordwood.core.counts import first_names
 from cordwood.core.types import Offset
 from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS
 from cordwood.storage.checkpoints.partition_metadata_file import PARTITION_METADATA
@@ -31,7 +32,7 @@ from cordwood.storage.files.file_names import (
     parse_segment_name,
     segment_name,
 )
-from cordwood.workbench.verify.findings import LOST, VerifyFinding, damage, first_names, note
+from cordwood.workbench.verify.findings import LOST, VerifyFinding, damage, note
 
 _KNOWN: Final = frozenset({LEADER_EPOCHS, PARTITION_METADATA})
 _ENDINGS: Final = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT)

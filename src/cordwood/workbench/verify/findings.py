@@ -5,13 +5,13 @@ note     nothing is wrong, but worth knowing: a torn tail, leftovers, gaps from 
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from shlex import quote
 from typing import Final
 
-from cordwood.core.counts import counted
+from cordwood.core.counts import counted, first_names
 from cordwood.core.errors import BadRecordsError, DamagedFileError
 
 #: Stands in a remedy for the path of the partition.
@@ -25,7 +25,6 @@ REBUILD: Final = f"stop the broker and run: {REINDEX}"
 
 #: The ends of the names of files that `reindex` rebuilds although they are damaged.
 _REBUILT: Final = (".snapshot", ".txnindex", "leader-epoch-checkpoint")
-_SHOWN: Final = 3
 
 
 class Severity(StrEnum):
@@ -260,9 +259,3 @@ def confirmed_findings(
     """Return the findings of the second check that are notes, or were in the first one too."""
     known = set(before)
     return tuple(each for each in after if each.severity is Severity.NOTE or each in known)
-
-
-def first_names(names: Sequence[str]) -> str:
-    """Return the first names as text, and the number of further ones."""
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -10,6 +10,7 @@ A topic may be deleted and created again during the check, so only findings of t
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from cordwood.core.counts import first_names
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.ports import Files
 from cordwood.core.uuids import Uuid, format_uuid
@@ -20,7 +21,6 @@ from cordwood.workbench.verify.findings import (
     VerifyFinding,
     confirmed_findings,
     damage,
-    first_names,
 )
 
 _REMEDY: Final = (

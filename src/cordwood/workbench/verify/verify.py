@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
+from cordwood.core.counts import first_names
 from cordwood.core.errors import DamagedFileError, SettingError
 from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
@@ -35,7 +36,6 @@ from cordwood.workbench.verify.findings import (
     VerifiedPartition,
     VerifyFinding,
     file_finding,
-    first_names,
     note,
 )
 from cordwood.workbench.verify.partition_verification import PartitionContext, verify_partition

@@ -81,7 +81,7 @@ def test_only_path_that_does_not_exist_is_rejected_with_the_names_next_to_it() -
     files = MemoryFiles()
     files.make_directory("/logs")
 
-    with pytest.raises(LogDirectoryError, match="does not exist; / has logs"):
+    with pytest.raises(LogDirectoryError, match="does not exist; did you mean /logs"):
         find_replicas(files, parse_options({"path": "/log", "subscribe": "orders"}))
 
 

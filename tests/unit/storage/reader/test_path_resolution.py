@@ -87,8 +87,10 @@ def test_error_for_a_missing_path_names_similar_ones() -> None:
     files = log_directory("orders-0", "orders-1", "x-0", "y-0", "z-0")
     files.make_directory("/empty")
 
-    assert error_text(files, "/d/order-0") == "/d/order-0: does not exist; /d has orders-0"
-    assert "; /d has orders-0, orders-1, x-0" in error_text(files, "/d/Kunden")
+    assert (
+        error_text(files, "/d/order-0") == "/d/order-0: does not exist; did you mean /d/orders-0?"
+    )
+    assert "; /d has orders-0, orders-1, x-0 and 2 more" in error_text(files, "/d/Kunden")
     assert "; /nowhere does not exist either" in error_text(files, "/nowhere/orders-0")
     assert "; /empty is empty: check the path" in error_text(files, "/empty/a")
     assert "does not exist" in error_text(files, f"/d/orders-0/{name(0)}/x")
@@ -110,10 +112,10 @@ def test_error_for_a_log_directory_names_its_partitions() -> None:
     many = log_directory(*(f"orders-{number}" for number in range(5)))
 
     assert error_text(few, "/d") == (
-        "/d: is a log directory, not the directory of a partition; open orders-0, orders-1 in it, "
-        "or all with cordwood.open_directory"
+        "/d: is a log directory, not the directory of a partition; give one of its partitions: "
+        "orders-0, orders-1; in Python, cordwood.open_directory opens all"
     )
-    assert "open orders-0, orders-1, orders-2 or one of 5 in it" in error_text(many, "/d")
+    assert "partitions: orders-0, orders-1, orders-2 and 2 more;" in error_text(many, "/d")
 
 
 def test_error_for_a_directory_without_segments_names_the_missing_files() -> None:
