@@ -1,6 +1,5 @@
 """`cordwood log salvage`: readable records of a damaged partition, copied into a new one."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -10,7 +9,6 @@ from cordwood.cli.arguments import absolute_path
 from cordwood.cli.log_sizes import count_log_bytes
 from cordwood.cli.log_targets import (
     PartitionReports,
-    has_no_bytes,
     partitions_at,
     verdict_lines,
 )
@@ -59,6 +57,7 @@ def salvage(  # tidy: allow[parameters] an option each
     from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # as above
     from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # as above
     from cordwood.workbench import repair_verdicts as work  # noqa: PLC0415  # as above
+    from cordwood.workbench.salvage.empty_log import has_no_bytes  # noqa: PLC0415  # as above
     from cordwood.workbench.salvage.salvage import SalvageOptions  # noqa: PLC0415  # as above
 
     files, reports = SystemFiles(), PartitionReports(_text, as_json=as_json)
@@ -71,18 +70,21 @@ def salvage(  # tidy: allow[parameters] an option each
     name = None if partition is None else parse_partition(partition)
     ports = Ports(files=files, clock=SystemClock(), random=SystemRandom())
     settings = settings_finder(files, config=config, broker_config=broker_config)
+    has_others = paths != places or len(paths) > 1
     # Each file is read three times: scanned, copied and verified.
     with show_progress(3 * count_log_bytes(paths)) as advance:
         options = SalvageOptions(checker=batch_checker(), on_bytes=advance)
 
         def work_on(path: str) -> "SalvageReport":
+            if has_others and has_no_bytes(files, path):
+                return work.salvage_empty_with_verdict(
+                    ports, path, out=target, options=options, settings=settings
+                )
             return work.salvage_with_verdict(
                 ports, path, out=target, partition=name, options=options, settings=settings
             )
 
-        reports.run(
-            paths, work_on, is_single=paths == places, is_empty=partial(has_no_bytes, files)
-        )
+        reports.run(paths, work_on, is_single=paths == places)
     reports.finish()
 
 
@@ -111,12 +113,13 @@ def parse_partition(text: str) -> "TopicPartition":
 
 def _text(report: "SalvageReport") -> str:
     """Return the report as lines: the log, then every loss and repair."""
-    lines = [
-        (
-            f"{report.path}: offsets {report.log_start} to {report.log_end - 1}, "
-            f"{counted(report.batches, 'batch', plural='batches')}, {counted(report.size, 'byte')}"
-        )
-    ]
+    contents = (
+        f"offsets {report.log_start} to {report.log_end - 1}, "
+        f"{counted(report.batches, 'batch', plural='batches')}, {counted(report.size, 'byte')}"
+        if report.batches
+        else f"no records, begins at offset {report.log_start}"
+    )
+    lines = [f"{report.path}: {contents}"]
     for label, found in (
         ("lost", report.lost),
         ("unverified", report.doubtful),

@@ -45,14 +45,6 @@ def partitions_at(files: "Files", path: str) -> list[str]:
     return found
 
 
-def has_no_bytes(files: "Files", path: str) -> bool:
-    """Return whether a partition has no records: each of its files has no content."""
-    from cordwood.core.ports import FileKind  # noqa: PLC0415  # help needs none
-
-    names = files.list(path, FileKind.FILE)
-    return all(not files.stat(f"{path}/{name}").size for name in names if ".log" in name)
-
-
 def verdict_lines(path: str, verdict: "Verdict | None") -> list[str]:
     """Return the line for a verdict; none for a whole partition."""
     from cordwood.workbench.verify.findings import Verdict  # noqa: PLC0415  # help needs none
@@ -90,18 +82,13 @@ class PartitionReports(Generic[R]):
         work: Callable[[str], R],
         *,
         is_single: bool,
-        is_empty: Callable[[str], bool] = lambda _path: False,
     ) -> None:
         """Run the command on each partition; one that fails does not stop the others.
 
-        With `is_single` the caller has named one partition, whose failure is raised. Of several,
-        the empty ones are skipped with a note.
+        With `is_single` the caller has named one partition, whose failure is raised.
         """
         self._is_single = is_single and len(paths) == 1
         for path in paths:
-            if not self._is_single and is_empty(path):
-                print_message(f"note: {path}: skipped, it has no records")
-                continue
             try:
                 self._add(work(path))
             except (CordwoodError, OSError) as error:

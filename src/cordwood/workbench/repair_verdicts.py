@@ -14,6 +14,7 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.storage.reader.path_resolution import reader_of
 from cordwood.workbench.partition_paths import PartitionTarget
 from cordwood.workbench.reindex import LostOffsets, ReindexReport, reindex
+from cordwood.workbench.salvage.empty_log import salvage_empty
 from cordwood.workbench.salvage.salvage import DEFAULT_OPTIONS, SalvageOptions, salvage
 from cordwood.workbench.salvage.salvage_report import (
     ReportedOffsets,
@@ -38,9 +39,32 @@ def salvage_with_verdict(
 ) -> SalvageReport:
     """Salvage a partition, and return the report with the verdict on the source."""
     report = salvage(ports, source, out=out, partition=partition, options=options)
+    return _with_verdict(ports.files, report, options=options, settings=settings)
+
+
+def salvage_empty_with_verdict(
+    ports: Ports,
+    source: str,
+    *,
+    out: str,
+    options: SalvageOptions = DEFAULT_OPTIONS,
+    settings: SettingsFinder | None = None,
+) -> SalvageReport:
+    """Create an empty partition like the source, and return the report with the verdict on it."""
+    report = salvage_empty(ports, source, out=out, options=options)
+    return _with_verdict(ports.files, report, options=options, settings=settings)
+
+
+def _with_verdict(
+    files: Files,
+    report: SalvageReport,
+    *,
+    options: SalvageOptions,
+    settings: SettingsFinder | None,
+) -> SalvageReport:
     found = verify_target(
-        PartitionTarget(reader_of(ports.files, source)),
-        contexts=PartitionContexts(ports.files, settings),
+        PartitionTarget(reader_of(files, report.source)),
+        contexts=PartitionContexts(files, settings),
         options=VerifyOptions(checker=options.checker, on_bytes=options.on_bytes),
     )
     if found.is_damaged:

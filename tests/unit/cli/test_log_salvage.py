@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import cordwood
 from cordwood import cli
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from tests.unit.workbench.salvage_samples import batch, harmed
@@ -136,15 +137,33 @@ def test_salvage_of_a_log_directory_is_that_of_its_partitions(
     assert run(monkeypatch, source.parent, "--out", out) == 3
 
     printed = capsys.readouterr()
-    assert printed.out == f"{out}/t-0: offsets 0 to 7, 2 batches, 234 bytes\n"
+    assert printed.out.splitlines() == [
+        f"{out}/t-0: offsets 0 to 7, 2 batches, 234 bytes",
+        f"{out}/u-0: no records, begins at offset 0",
+    ]
     assert printed.err.splitlines() == [
         f"note: {source.parent}: skipped, not a partition: lost+found",
-        f"note: {source.parent}/u-0: skipped, it has no records",
         (
             f"cordwood: {source.parent}/v-0: contains no readable batch; restore it from a backup "
             "or a replica"
         ),
     ]
+
+
+def test_topic_keeps_its_partitions_although_the_last_one_has_no_records(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (source.parent / "t-1").mkdir()
+    (source.parent / "t-1" / "00000000000000000000.log").touch()
+    out = source.parent.parent / "out"
+
+    assert run(monkeypatch, source.parent, "--out", out) == 0
+
+    with (
+        cordwood.Broker(out, listen="127.0.0.1:0") as broker,
+        cordwood.Admin(broker.address) as admin,
+    ):
+        assert len(admin.describe_topics(["t"])[0].partitions) == 2
 
 
 def test_salvage_takes_a_name_for_one_partition_only(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from cordwood.cli.log_targets import PartitionReports, has_no_bytes, partitions_at
+from cordwood.cli.log_targets import PartitionReports, partitions_at
 from cordwood.core.errors import CorruptMessageError, LogDirectoryError
 from cordwood.core.system import SystemFiles
 from cordwood.workbench.verify.findings import Verdict
@@ -37,15 +37,6 @@ def test_partitions_of_a_log_directory_are_all_of_it(tmp_path: Path) -> None:
     assert partitions_at(files, str(tmp_path)) == [f"{tmp_path}/t-0", f"{tmp_path}/t-1"]
     assert partitions_at(files, f"{tmp_path}/t-0") == [f"{tmp_path}/t-0"]
     assert partitions_at(files, f"{tmp_path}/missing") == [f"{tmp_path}/missing"]
-
-
-def test_partition_without_content_has_no_bytes(tmp_path: Path) -> None:
-    (tmp_path / f"{0:020}.log").touch()
-    (tmp_path / f"{0:020}.index").write_bytes(b"x")
-
-    assert has_no_bytes(SystemFiles(), str(tmp_path))
-    (tmp_path / f"{0:020}.log").write_bytes(b"x")
-    assert not has_no_bytes(SystemFiles(), str(tmp_path))
 
 
 def test_failure_of_one_partition_does_not_stop_the_others(

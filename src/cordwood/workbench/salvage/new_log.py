@@ -118,13 +118,13 @@ def write_log(
 ) -> WrittenLog:
     """Write the log and its checkpoints."""
     files, target = ports.files, place.directory
-    largest = max(run.largest for run in contents.runs)
+    largest = max((run.largest for run in contents.runs), default=0)
     config = replace(place.config, segment_bytes=max(place.config.segment_bytes, largest))
     is_new = not exists(files, directory_of(target))
     home = LogDirectory.open(files, directory_of(target))
     try:
         table = OpenFileCache(files, _FILES_OPEN)
-        first = contents.runs[0].first
+        first = contents.runs[0].first if contents.runs else contents.log_start
         place = replace(place, config=config, log_start=first, high_watermark=first)
         log = Log.open(place, ports, table=table, deletions=_NoDeletions())
         max_bytes = min(SET_BYTES, config.segment_bytes)

@@ -17,16 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from cordwood.core.errors import InvalidTopicError, LogDirectoryError
+from cordwood.core.errors import LogDirectoryError
 from cordwood.core.ports import Files, Ports
 from cordwood.core.types import LeaderEpoch, TopicPartition
 from cordwood.records.batch_checks import BatchChecker, PlainBatchChecker
 from cordwood.records.record_batch import MAGIC
 from cordwood.storage.files import file_names as names
-from cordwood.storage.files.atomic_write import exists
 from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
 from cordwood.workbench.salvage.batch_run import (
     SalvagedRun,
@@ -55,6 +53,7 @@ from cordwood.workbench.salvage.salvage_report import (
     doubtful_offsets,
     find_mended,
 )
+from cordwood.workbench.salvage.salvage_target import named_partition, new_directory
 from cordwood.workbench.salvage.salvaged_batch import SalvagedBatch, Trust
 from cordwood.workbench.salvage.source_directory import (
     SideFileFacts,
@@ -124,8 +123,8 @@ def salvage(
     """
     files = ports.files
     found = source_files(files, source)
-    partition = partition or _partition_of(source)
-    target = _target(files, source, out, partition)
+    partition = partition or named_partition(source)
+    target = new_directory(files, source, out=out, partition=partition)
     windows = SourceWindows(files, options.on_bytes)
     try:
         survey = _survey(windows, source, found, checker=options.checker)
@@ -213,32 +212,6 @@ def _reported(survey: _Survey) -> SalvagedOffsets:
         mended=tuple(find_mended(runs, ends.markers)),
         gaps=tuple(survey.missing.gaps(runs)),
     )
-
-
-def _partition_of(source: str) -> TopicPartition:
-    """Return the partition that a directory is named after; LogDirectoryError for other names."""
-    partition = partition_of(source)
-    try:
-        if partition is not None:
-            names.ensure_topic_name(partition.topic)
-            return partition
-    except InvalidTopicError:
-        pass
-    raise LogDirectoryError(
-        "is not named after a partition",
-        path=source,
-        remedy="name the partition with --partition <topic>-<partition>",
-    )
-
-
-def _target(files: Files, source: str, out: str, partition: TopicPartition) -> str:
-    """Return the directory to create; LogDirectoryError if it exists, or is in the source."""
-    target = f"{out}/{names.directory_name(partition)}"
-    if exists(files, target) or f"{out}/".startswith(f"{source}/"):
-        raise LogDirectoryError(
-            "already exists", path=target, remedy="choose another directory for --out"
-        )
-    return target
 
 
 # -- the files
