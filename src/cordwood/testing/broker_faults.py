@@ -149,7 +149,10 @@ class ArmedFault:
         """Raise FaultNotMetError if fewer requests or calls than planned have met the fault."""
         __tracebackhide__ = True
         if not self.met:
-            raise FaultNotMetError(f"{self._description}: armed, and never met")
+            raise FaultNotMetError(
+                f"{self._description}: no request or call has met this fault; remove it, or make "
+                "the test cause one"
+            )
         if self._times is not None and self.met < self._times:
             raise FaultNotMetError(
                 f"{self._description}: met {self.met} of {self._times} times; "

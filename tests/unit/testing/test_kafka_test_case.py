@@ -58,7 +58,7 @@ def test_fault_that_is_not_met_fails_the_test_of_a_case() -> None:
     result = outcome_of(Orders)
 
     ((_, text),) = result.failures + result.errors
-    assert "Produce is never answered: armed, and never met" in text
+    assert "Produce is never answered: no request or call has met this fault" in text
 
 
 def test_files_on_disk_are_removed_after_the_test() -> None:

@@ -57,8 +57,8 @@ MISTAKES: Final = {
     'kafka.faults.on("xyz")': "give Kafka's name of it, such as Produce, Fetch or Metadata",
     "kafka.clock.advance(2)": "2 has no unit; write advance(seconds=2), or give a timedelta",
     "kafka.clock.advance(hour=1)": "hour is not a unit of time; choose from days, hours,",
-    'kafka.faults.on("Produce").drop()': "Produce is never answered: armed, and never met",
-    'with kafka.faults.on("Fetch").drop(): pass': "Fetch is never answered: armed, and never met",
+    'kafka.faults.on("Produce").drop()': "Produce is never answered: no request or call has",
+    'with kafka.faults.on("Fetch").drop(): pass': "Fetch is never answered: no request or call has",
     "kafka_broker(configs={})": "kafka_broker has no argument 'configs'; did you mean config?",
 }
 #: Arguments of the mark, with the error that pytest shows.
