@@ -3,6 +3,7 @@
     damage     the extension of a segment file, but no base offset in front of it; `.swap` indexes
                without their log
     leftover   a suffix of a deleted or temporary file, or an index without a log
+    orphan     an index without a log that no deletion or replacement explains
     pending    a `.swap` file: a broker puts it in place of segments at startup
     unknown    all other names; brokers ignore such files
     missing    the offset index of a segment before the last, unless no segment has one
@@ -10,7 +11,7 @@
 Only damage needs action; the others are notes.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -43,14 +44,18 @@ def check_names(
     path: str, names: Collection[str], *, bases: AbstractSet[int]
 ) -> Iterator[VerifyFinding]:
     """Yield findings for the names in a directory; `bases` are the base offsets of segments."""
-    leftovers, unknown, pending = [], [], []
+    leftovers: list[str] = []
+    orphans: list[str] = []
+    unknown, pending = [], []
+    lost = find_orphans(names)
     for name in names:
         parsed = parse_segment_name(name)
         if parsed is not None:
             if parsed.suffix == SWAP:
                 pending.append(name)
             elif parsed.suffix or (parsed.extension != SNAPSHOT and _is_orphan(parsed, bases)):
-                leftovers.append(name)
+                is_lost = not parsed.suffix and parsed.base_offset in lost
+                (orphans if is_lost else leftovers).append(name)
         elif name.endswith(_ENDINGS):
             yield damage(
                 f"{path}/{name}",
@@ -70,11 +75,22 @@ def check_names(
         if found:
             remedy = f"nothing to do: the broker {then}"
             yield note(path, f"{cause}: {first_names(found)}", remedy=remedy)
+    yield from _orphans(path, orphans)
     yield from _lost_swaps(path, names)
     unindexed = _find_unindexed(names, bases)
     if unindexed:
         cause = f"segments without an offset index: {first_names(unindexed)}"
         yield note(path, cause, remedy="nothing to do: it is rebuilt when the log is next opened")
+
+
+def _orphans(path: str, names: Sequence[str]) -> Iterator[VerifyFinding]:
+    if names:
+        yield note(
+            path,
+            f"indexes of segments whose log is missing: {first_names(names)}",
+            remedy="keep a copy, which shows the offsets that the log had; a broker deletes them "
+            "when it starts",
+        )
 
 
 def _lost_swaps(path: str, names: Collection[str]) -> Iterator[VerifyFinding]:

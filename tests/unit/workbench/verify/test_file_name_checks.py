@@ -22,12 +22,20 @@ def test_name_like_a_segments_is_damage() -> None:
 
 
 def test_leftover_and_unknown_files_are_notes() -> None:
-    names = [name(0, ".log.deleted"), name(5, ".index"), *"abcde"]
+    names = [name(0, ".log.deleted"), name(0, ".index"), *"abcde"]
 
-    left, strange = check_names("/d", names, bases={0})
+    left, strange = check_names("/d", names, bases={3})
 
-    assert left.cause.endswith(f"deleted: {name(0, '.log.deleted')}, {name(5, '.index')}")
+    assert left.cause.endswith(f"deleted: {name(0, '.log.deleted')}, {name(0, '.index')}")
     assert strange.cause == "files that do not belong to a log: a, b, c and 2 more"
+
+
+def test_index_of_a_missing_log_is_kept_as_a_witness() -> None:
+    (found,) = check_names("/d", [*USUAL, name(5, ".index")], bases={0})
+
+    assert found.severity is Severity.NOTE
+    assert found.cause == f"indexes of segments whose log is missing: {name(5, '.index')}"
+    assert found.remedy.startswith("keep a copy")
 
 
 def test_swap_files_are_pending_and_not_leftovers() -> None:
