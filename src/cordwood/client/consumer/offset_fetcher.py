@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success
 from cordwood.client.topic_partitions import by_topic, partitions_of
-from cordwood.core.types import TopicPartition
+from cordwood.core.errors import UnknownLeaderEpochError
+from cordwood.core.types import NO_LEADER_EPOCH, TopicPartition
 from cordwood.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -26,7 +27,6 @@ LATEST: Final = -1
 MAX_TIMESTAMP: Final = -3
 
 _CONSUMER: Final = -1
-_NO_EPOCH: Final = -1
 
 
 class FoundOffset(NamedTuple):
@@ -59,7 +59,9 @@ async def list_offsets(
                     name=topic,
                     partitions=[
                         ListOffsetsPartition(
-                            partition_index=each.partition, timestamp=timestamps[each]
+                            partition_index=each.partition,
+                            current_leader_epoch=_current_epoch(client, each),
+                            timestamp=timestamps[each],
                         )
                         for each in members
                     ],
@@ -85,9 +87,7 @@ def _found(
     for topic in response.topics:
         for result in topic.partitions:
             (partition,) = partitions_of([(topic.name, result.partition_index)])
-            if result.error_code:
-                client.rejected.add(partition)
-            ensure_success(result.error_code, subject=str(partition))
+            _ensure_success(client, partition, result.error_code)
             found[partition] = FoundOffset(result.offset, result.timestamp, result.leader_epoch)
     return found
 
@@ -107,7 +107,7 @@ async def ends_of_epochs(
                 partitions=[
                     OffsetForLeaderPartition(
                         partition=each.partition,
-                        current_leader_epoch=_NO_EPOCH,
+                        current_leader_epoch=_current_epoch(client, each),
                         leader_epoch=epochs[each],
                     )
                     for each in members
@@ -133,9 +133,7 @@ def _ends(
     for topic in response.topics:
         for result in topic.partitions:
             (partition,) = partitions_of([(topic.topic, result.partition)])
-            if result.error_code:
-                client.rejected.add(partition)
-            ensure_success(result.error_code, subject=str(partition))
+            _ensure_success(client, partition, result.error_code)
             found[partition] = result.end_offset
     return found
 
@@ -145,10 +143,9 @@ async def end_of_epoch(
 ) -> tuple[int, int]:
     """Return the leader's largest epoch not above `epoch`, and that epoch's end offset."""
     (leader,) = await client.leaders([partition])
-    state = client.cluster.partition(*partition)
     partition_request = OffsetForLeaderPartition(
         partition=partition.partition,
-        current_leader_epoch=-1 if state is None else state.leader_epoch,
+        current_leader_epoch=_current_epoch(client, partition),
         leader_epoch=epoch,
     )
     request = OffsetForLeaderEpochRequest(
@@ -159,6 +156,21 @@ async def end_of_epoch(
     (result,) = (each for topic in response.topics for each in topic.partitions)
     ensure_success(result.error_code, subject=str(partition))
     return result.leader_epoch, result.end_offset
+
+
+def _current_epoch(client: NetworkClient, partition: TopicPartition) -> int:
+    """Return the leader epoch of the metadata, which a leader with another one rejects."""
+    state = client.cluster.partition(*partition)
+    return NO_LEADER_EPOCH if state is None else state.leader_epoch
+
+
+def _ensure_success(client: NetworkClient, partition: TopicPartition, error_code: int) -> None:
+    """Raise the error of a partition; note a leader whose epoch is lower than that of the
+    metadata.
+    """
+    if error_code == UnknownLeaderEpochError.code:
+        client.rejected.add(partition)
+    ensure_success(error_code, subject=str(partition))
 
 
 def offsets_of(found: Mapping[TopicPartition, FoundOffset]) -> dict[TopicPartition, int]:

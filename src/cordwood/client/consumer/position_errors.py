@@ -23,6 +23,7 @@ from cordwood.core.errors import (
     KafkaError,
     OffsetOutOfRangeError,
     OutdatedError,
+    UnknownLeaderEpochError,
 )
 
 FIRST_WARNING: Final = 4
@@ -59,10 +60,11 @@ class PositionErrors:
             return
         backoff = position.backoff = position.backoff or self._client.backoff()
         position.not_before_ms = self._client.runtime.now_ms() + backoff.next_ms()
-        if isinstance(error, OutdatedError):
+        if isinstance(error, UnknownLeaderEpochError):
             self._client.rejected.add(position.partition)
-            if backoff.failures >= FIRST_WARNING and backoff.failures.bit_count() == 1:
-                self._warn(position, error, failures=backoff.failures)
+        is_shown = backoff.failures >= FIRST_WARNING and backoff.failures.bit_count() == 1
+        if isinstance(error, OutdatedError) and is_shown:
+            self._warn(position, error, failures=backoff.failures)
         self._client.refresh_soon()
 
     def report(self, position: TopicPartitionState, problem: KafkaError) -> None:

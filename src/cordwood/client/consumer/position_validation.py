@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from cordwood.client.consumer.offset_fetcher import end_of_epoch
 from cordwood.client.consumer.position_errors import SEEK, PositionErrors
 from cordwood.client.consumer.subscription_state import PositionCheck, TopicPartitionState
-from cordwood.client.network.cluster import PartitionInfo
+from cordwood.client.network.cluster import NO_NODE, PartitionInfo
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.owned_tasks import WakeupSignal
 from cordwood.core.errors import (
@@ -50,7 +50,8 @@ class PositionValidation:
         leader = self._client.cluster.leader_of(*position.partition)
         if leader is None:
             error = LeaderNotAvailableError(f"{position.partition} has no leader for now")
-            self._client.rejected.add(position.partition)
+            if state.leader == NO_NODE:
+                self._client.rejected.add(position.partition)
             self._errors.retry_later(position, error)
             return None
         found = position.check(self._client.cluster.topic_id(topic), state.leader_epoch)

@@ -9,7 +9,10 @@ the snapshot, because each broker updates its metadata cache independently:
                                    after a leader has rejected the known leadership, it replaces it
 
 The last rule ends the retries of a client whose cluster has lost its metadata, or has restored
-older ones. Java forgets its epochs then too, with `metadata.recovery.strategy=rebootstrap`.
+older ones. The leader itself rejects the known epoch as unknown then, or there was none. A leader
+that is down or has just started, and another one that does not know that it leads no longer, are no
+reason: the log of the former leader lacks records of a later epoch. A produce request has no epoch,
+so each rejection of it counts.
 """
 
 from collections.abc import Container, Mapping
@@ -47,13 +50,18 @@ class PartitionInfo(NamedTuple):
 
 
 class TopicInfo(NamedTuple):
-    """Partitions of a topic by number, or the broker's error code for the topic."""
+    """Partitions of a topic by number, or the broker's error code for the topic.
+
+    `former` are the partitions before the error, for their leader epochs. A broker that has just
+    started knows no topics; the next broker asked may have a lower epoch.
+    """
 
     name: str
     topic_id: Uuid
     partitions: Mapping[int, PartitionInfo]
     is_internal: bool = False
     error_code: int = 0
+    former: "TopicInfo | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +143,12 @@ class Cluster:
         self, name: str, topic: MetadataResponseTopic, rejected: Container[tuple[str, int]]
     ) -> TopicInfo:
         known = self.topics.get(name)
+        if known is not None and known.error_code:
+            known = known.former
+        if topic.error_code and not topic.partitions:
+            has_id = known is not None and known.topic_id != NO_UUID
+            former = known if has_id else None  # without ids another topic may have the name
+            return TopicInfo(name, topic.topic_id, {}, topic.is_internal, topic.error_code, former)
         is_same = known is not None and known.topic_id == topic.topic_id
         before = known.partitions if known is not None and is_same else {}
         partitions = {

@@ -164,7 +164,8 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
                 raise _no_topic(topic, state, number)
             leader = self.cluster.leader_of(topic, number)
             if leader is None:
-                self.rejected.add((topic, number))
+                if state.partitions[number].leader == NO_NODE:
+                    self.rejected.add((topic, number))
                 raise LeaderNotAvailableError(f"{topic}-{number} has no leader for now")
             each = TopicPartition(TopicName(topic), PartitionId(number))
             by_leader.setdefault(leader, []).append(each)

@@ -10,6 +10,7 @@ import pytest
 from cordwood.client.consumer import fetcher as fetcher_module
 from cordwood.client.consumer.fetcher import Fetcher, _RequestedPartition
 from cordwood.client.consumer.subscription_state import SubscriptionState, TopicPartitionState
+from cordwood.client.network.cluster import LOWER_ANSWERS
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.owned_tasks import OwnedTasks
 from cordwood.client.network.runtime import LoopTurn, system_runtime
@@ -28,6 +29,7 @@ from cordwood.protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from cordwood.protocol.messages.metadata import MetadataRequest
 from cordwood.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -145,6 +147,25 @@ def test_unknown_topic_raises_after_the_timeout() -> None:
             reader.seek(T0, 0)
             with pytest.raises(UnknownTopicOrPartitionError, match="'t'"):
                 await reader.poll(LONG_MS)
+
+    run(scene())
+
+
+def test_epoch_of_a_former_leader_is_not_adopted_while_the_new_one_starts() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake, auto_offset_reset="none") as reader:
+            fake.leader_epoch = 5
+            fake.append("t", batch(b"a"))
+            reader.seek(T0, 0)
+            assert await values(reader, 1) == [b"a"]
+            fake.leader_epoch = 3  # the metadata of a broker that does not know of epoch 5
+            fake.script(FetchRequest, *[lambda _: refused(6)] * 2 * LOWER_ANSWERS)
+            while len(fake.requests(MetadataRequest)) < 2 * LOWER_ANSWERS:
+                await fake.next_request()
+            fake.leader_epoch = 5
+            fake.append("t", batch(b"b"))
+            assert await values(reader, 1) == [b"b"]
+            assert fake.requests(OffsetForLeaderEpochRequest) == []
 
     run(scene())
 

@@ -28,7 +28,7 @@ from cordwood.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
-from tests.unit.client.fake_broker import FakeBroker, broker, run
+from tests.unit.client.fake_broker import UNKNOWN_LEADER_EPOCH, FakeBroker, broker, run
 from tests.unit.client.samples import routed
 
 FIRST, SECOND = partitions_of([("t", 0), ("t", 1)])
@@ -64,7 +64,8 @@ def test_lookups_end_where_the_cluster_has_lost_its_metadata() -> None:
             fake.leader_epoch = 5
             await client.topic("t", timeout_ms=60_000)
             fake.leader_epoch = 2
-            fake.script(ListOffsetsRequest, *[lambda _: response(6)] * LOWER_ANSWERS)
+            rejection = response(UNKNOWN_LEADER_EPOCH)
+            fake.script(ListOffsetsRequest, *[lambda _: rejection] * LOWER_ANSWERS)
             await list_offsets(client, {FIRST: LATEST})
             epochs = [client.cluster.partition(*each) for each in (FIRST, SECOND)]
             assert [each and each.leader_epoch for each in epochs] == [2, 5]

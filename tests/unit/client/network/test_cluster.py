@@ -1,5 +1,7 @@
 """Cluster metadata: only newer leader epochs replace a leader."""
 
+import pytest
+
 from cordwood.client.network.cluster import LOWER_ANSWERS, Cluster
 from cordwood.core.address import Address
 from cordwood.core.uuids import NO_UUID, Uuid
@@ -10,7 +12,7 @@ from cordwood.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 
-ID = Uuid(bytes(15) + b"1")
+ID, OTHER_ID = Uuid(bytes(15) + b"1"), Uuid(bytes(15) + b"2")
 
 
 def response(
@@ -107,3 +109,24 @@ def test_topic_missing_in_a_response_stays_in_the_cluster() -> None:
     other.topics = []
 
     assert cluster.updated(other).leader_of("t", 0) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "leader"),
+    ((ID, ID, 1), (ID, OTHER_ID, 2), (NO_UUID, NO_UUID, 2)),
+    ids=("same id", "another id", "no ids"),
+)
+def test_epochs_of_the_same_topic_survive_an_answer_without_it(
+    before: Uuid, after: Uuid, leader: int
+) -> None:
+    missing = MetadataResponseTopic(error_code=3, name="t", topic_id=NO_UUID, partitions=[])
+    of_a_starting_broker = MetadataResponse(
+        brokers=[], cluster_id="c", controller_id=1, topics=[missing]
+    )
+    cluster = Cluster().updated(response(1, 4, before))
+
+    for _ in range(2):
+        cluster = cluster.updated(of_a_starting_broker)
+        assert cluster.leader_of("t", 0) is None
+
+    assert cluster.updated(response(2, 3, after)).leader_of("t", 0) == leader
