@@ -9,10 +9,10 @@ the snapshot, because each broker updates its metadata cache independently:
                                    after a leader has rejected the known leadership, it replaces it
 
 The last rule ends the retries of a client whose cluster has lost its metadata, or has restored
-older ones. The leader itself rejects the known epoch as unknown then, or there was none. A leader
-that is down or has just started, and another one that does not know that it leads no longer, are no
-reason: the log of the former leader lacks records of a later epoch. A produce request has no epoch,
-so each rejection of it counts.
+older ones. The leader itself rejects the known epoch as unknown then, or there was no leader. Other
+rejections do not count: a leader may be down, or has just started. A former leader that does not
+know of its end may then name its own epoch, and its log lacks later records. A produce request has
+no epoch, so each rejection of it counts.
 """
 
 from collections.abc import Container, Mapping
