@@ -14,21 +14,21 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Final, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self, TypeAlias
 
 from cordwood.broker.process.descriptor_budget import DescriptorBudget
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import NewTopic
+from cordwood.client.consumer.completed_fetch import CompletedFetch, completed_fetch
 from cordwood.client.loop_thread import LoopThread
 from cordwood.config import ensure_valid
 from cordwood.core.errors import KafkaError, SettingError, UnknownTopicOrPartitionError
 from cordwood.core.settings import SettingSource, SettingValue, texts_of
 from cordwood.core.system import LoopScheduler, SystemClock, SystemFiles, SystemRandom
-from cordwood.core.types import TimestampMs
+from cordwood.core.types import PartitionId, TimestampMs, TopicName, TopicPartition
 from cordwood.core.uuids import Uuid
 from cordwood.node.node import Node
 from cordwood.node.runtime import NodeRuntime
-from cordwood.records.batch_stream import batches
 from cordwood.records.record import Record
 from cordwood.storage.checkpoints.checkpoint_files import (
     HIGH_WATERMARKS,
@@ -47,6 +47,12 @@ from cordwood.testing.running_clock import RunningClock
 
 MEMORY: Final = "/kafka-logs"
 
+IsolationLevel: TypeAlias = Literal["read_uncommitted", "read_committed"]
+
+_ISOLATIONS: Final[Mapping[str, FetchIsolation]] = {
+    "read_uncommitted": FetchIsolation.HIGH_WATERMARK,
+    "read_committed": FetchIsolation.TXN_COMMITTED,
+}
 _ANYWHERE: Final = "PLAINTEXT://127.0.0.1:0"
 _READ_BYTES: Final = 1 << 20
 #: Names of topics in the repr of a broker.
@@ -175,28 +181,34 @@ class Kafka:
         if isinstance(outcome, KafkaError):
             raise outcome
 
-    def records(self, topic: str, *, partition: int | None = None) -> list[Record]:
+    def records(
+        self,
+        topic: str,
+        *,
+        partition: int | None = None,
+        isolation_level: IsolationLevel = "read_uncommitted",
+    ) -> list[Record]:
         """Return the records of a topic that a consumer would read, by partition and offset.
 
         Args:
             topic: The name of the topic; UnknownTopicOrPartitionError if there is none.
             partition: The partition to read, by default all.
+            isolation_level: `read_committed` leaves out records of open and aborted transactions.
 
         >>> [record.value for record in kafka.records("orders")]
         [b'3 beams']
         """
         __tracebackhide__ = True
+        if isolation_level not in _ISOLATIONS:
+            raise ValueError(
+                f"isolation_level is {isolation_level!r}; give {' or '.join(_ISOLATIONS)}"
+            )
+        isolation = _ISOLATIONS[isolation_level]
         try:
-            data = self._thread.call(lambda: self._read(topic, partition))
+            data = self._thread.call(lambda: self._read(topic, partition, isolation))
         except KafkaError as error:
             raise error.with_traceback(None)  # noqa: B904  # it is the same error
-        return [
-            record
-            for part in data
-            for batch in batches(part)
-            if not batch.is_control
-            for record in batch.records()
-        ]
+        return [record for part in data for record in part.plain_records()]
 
     def snapshot(self) -> KafkaSnapshot:
         """Save the present state for `rewind`, without disturbing any client."""
@@ -275,7 +287,9 @@ class Kafka:
             )
         return self._ports.files
 
-    def _read(self, topic: str, partition: int | None) -> list[bytes]:
+    def _read(
+        self, topic: str, partition: int | None, isolation: FetchIsolation
+    ) -> list[CompletedFetch]:
         """Return the batches of a topic, those of each partition in offset order."""
         image = self._serving.metadata.image.topics.get(topic)
         if image is None:
@@ -286,7 +300,7 @@ class Kafka:
                 f"topic {topic!r} has no partition {partition}; it has 0 to {count - 1}"
             )
         wanted = range(count) if partition is None else (partition,)
-        return [part for index in wanted for part in self._read_partition(topic, index)]
+        return [part for index in wanted for part in self._read_partition(topic, index, isolation)]
 
     def _unknown(self, topic: str) -> str:
         """Return the text of an error about a topic that does not exist."""
@@ -296,18 +310,23 @@ class Kafka:
         remedy = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names) or 'none'}"
         return f"the broker has no topic {topic!r}; {remedy}"
 
-    def _read_partition(self, topic: str, index: int) -> list[bytes]:
+    def _read_partition(
+        self, topic: str, index: int, isolation: FetchIsolation
+    ) -> list[CompletedFetch]:
         partition = self._serving.partitions.get(topic, index)
-        offset, parts = int(partition.log.bounds.log_start), list[bytes]()
+        place = TopicPartition(TopicName(topic), PartitionId(index))
+        offset, parts = int(partition.log.bounds.log_start), list[CompletedFetch]()
         while True:
-            read = partition.read(
-                offset, max_bytes=_READ_BYTES, isolation=FetchIsolation.HIGH_WATERMARK, min_one=True
-            )
+            read = partition.read(offset, max_bytes=_READ_BYTES, isolation=isolation, min_one=True)
             if read.slice is None:
                 return parts
-            parts.append(bytes(read.slice.read()))
+            data, aborted = bytes(read.slice.read()), read.aborted
             read.slice.release()
-            offset = max(batch.last_offset for batch in batches(parts[-1])) + 1
+            part, damage = completed_fetch(place, data, offset=offset, aborted=aborted)
+            if damage is not None:
+                raise damage
+            parts.append(part)
+            offset = part.end[0]
 
     def _name_of(self, topic: str | Uuid) -> str | None:
         if isinstance(topic, str):

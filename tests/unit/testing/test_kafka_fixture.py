@@ -64,6 +64,30 @@ def test_records_are_stamped_by_the_clock_of_the_broker(kafka: Kafka) -> None:
     assert record.timestamp_type is TimestampType.LOG_APPEND_TIME
 
 
+def test_committed_records_are_read_without_those_of_other_transactions(kafka: Kafka) -> None:
+    with cordwood.Producer(kafka.bootstrap, transactional_id="etl") as producer:
+        producer.begin()
+        producer.send("orders", b"aborted").result()
+        producer.abort()
+        producer.begin()
+        producer.send("orders", b"committed").result()
+        producer.commit()
+        producer.begin()
+        producer.send("orders", b"open").result()
+
+        found = kafka.records("orders", isolation_level="read_committed")
+
+        assert [record.value for record in found] == [b"committed"]
+        assert values(kafka) == [b"aborted", b"committed", b"open"]
+
+
+def test_unknown_isolation_level_is_rejected(kafka: Kafka) -> None:
+    produce(kafka, b"3 beams")
+
+    with pytest.raises(ValueError, match="'committed'; give read_uncommitted or read_committed"):
+        kafka.records("orders", isolation_level="committed")  # type: ignore[arg-type]  # the case
+
+
 def test_records_of_an_unknown_topic_are_rejected(kafka: Kafka) -> None:
     with pytest.raises(UnknownTopicOrPartitionError, match="orders"):
         kafka.records("orders")

@@ -59,6 +59,11 @@ class CompletedFetch:
         for batch, records in self._batches():
             yield from self._consumed(records, _epoch_of(batch), read)
 
+    def plain_records(self) -> Iterator[Record]:
+        """Yield the records as their batches have them."""
+        for _, records in self._batches():
+            yield from (each for each in records if each.offset >= self.offset)
+
     def _consumed(
         self, records: Iterator[Record], epoch: int, read: Deserializers[ReadK, ReadV]
     ) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
