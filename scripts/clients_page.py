@@ -119,7 +119,10 @@ after their records were handed out; `enable_auto_commit=False` leaves that to `
 `group_protocol="consumer"` selects the protocol of KIP-848, in which the broker assigns partitions.
 
 ### Exactly once from topic to topic
-The transaction of the results contains the offsets of the records that they were made of.
+The transaction of the results contains the offsets of the records that they were made of. `init`
+fences an earlier process with the transactional id, and aborts the transaction that it has left
+open. Call it before the first poll: a consumer with read_committed waits for offsets in an open
+transaction, and fails after `default_api_timeout_ms`.
 
 ```pycon
 >>> with (
@@ -132,6 +135,7 @@ The transaction of the results contains the offsets of the records that they wer
 ...     ) as consumer,
 ...     cordwood.Producer("127.0.0.1:9092", transactional_id="shipping") as producer,
 ... ):
+...     producer.init()
 ...     consumer.subscribe(["orders"])
 ...     records = consumer.poll(10_000)
 ...     producer.begin()

@@ -30,6 +30,7 @@ from cordwood.core.errors import (
     RebalanceInProgressError,
     StaleMemberEpochError,
     UnknownMemberIdError,
+    UnstableOffsetCommitError,
 )
 from cordwood.core.types import TopicPartition
 from cordwood.protocol.messages.offset_commit import OffsetCommitResponse
@@ -44,6 +45,8 @@ _REMEDIES: Final[Mapping[type[KafkaError], str]] = {
     " max_poll_interval_ms, or lower max_poll_records",
     RebalanceInProgressError: "the group rebalances; poll, and commit again",
     FencedInstanceIdError: "another consumer has the same group_instance_id; give each its own",
+    UnstableOffsetCommitError: "a producer has left it open; call `init` of a producer with its"
+    " transactional_id, which aborts it, or wait for its transaction_timeout_ms",
 }
 
 

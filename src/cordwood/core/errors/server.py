@@ -157,7 +157,7 @@ class EligibleLeadersNotAvailableError(ServerFaultError):
 class UnstableOffsetCommitError(ServerFaultError):
     """Offsets of an open transaction are pending.
 
-    Remedy: end the open transaction that commits the offsets.
+    Remedy: call `init` of a producer with the transactional id, which aborts the transaction.
     """
 
     code = 88

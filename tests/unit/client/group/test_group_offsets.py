@@ -16,6 +16,7 @@ from cordwood.core.errors import (
     NotCoordinatorError,
     StaleMemberEpochError,
     UnknownMemberIdError,
+    UnstableOffsetCommitError,
 )
 from cordwood.protocol.messages.find_coordinator import FindCoordinatorRequest
 from cordwood.protocol.messages.offset_commit import OffsetCommitRequest
@@ -76,6 +77,18 @@ def test_lookup_is_retried_while_the_coordinator_is_not_ready(code: int) -> None
         async with coordinator(t=2) as fake, offsets(fake) as group:
             fake.script(OffsetFetchRequest, partial(fake.fetch_offsets, error_code=code))
             assert await group.committed([T0], requires_stable=False) == {T0: None}
+
+    run(scene())
+
+
+def test_lookup_of_offsets_in_an_open_transaction_fails_with_a_remedy() -> None:
+    async def scene() -> None:
+        async with coordinator(t=2) as fake, offsets(fake) as group:
+            for _ in range(200):
+                fake.script(OffsetFetchRequest, partial(fake.fetch_offsets, error_code=88))
+            text = "group 'g': .*transaction.*; .*`init` .*transactional_id"
+            with pytest.raises(UnstableOffsetCommitError, match=text):
+                await group.committed([T0], requires_stable=True, timeout_ms=100)
 
     run(scene())
 
