@@ -14,6 +14,7 @@ from cordwood.cli.spark.source_options import (
     Paths,
     Table,
     Topic,
+    check_source,
     source_options,
 )
 from cordwood.cli.terminal import print_output
@@ -57,7 +58,7 @@ def audit(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     if deep:
         options["deep"] = "true"
     options["of"] = absolute_path(of)
-    parse_audit_options(options)  # raises here, before Spark starts
+    check_source(parse_audit_options(options).source)  # raises here, before Spark starts
     with job_session("audit", master=master, conf=conf) as (spark, progress):
         found = jobs.audit(spark, options, progress=progress)
     print_output(found.to_json() if as_json else str(found))

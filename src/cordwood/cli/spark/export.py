@@ -13,6 +13,7 @@ from cordwood.cli.spark.source_options import (
     Paths,
     Table,
     Topic,
+    check_source,
     source_options,
 )
 from cordwood.cli.terminal import print_output
@@ -59,7 +60,7 @@ def export(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         partitionBy=partition_by,
     )
     options["to"] = absolute_path(to)
-    parse_export_options(options)  # raises here, before Spark starts
+    check_source(parse_export_options(options).source)  # raises here, before Spark starts
     with job_session("export", master=master, conf=conf) as (spark, progress):
         done = jobs.export(spark, options, progress=progress)
     print_output(done.to_json() if as_json else str(done))

@@ -7,7 +7,7 @@ import typer
 from cordwood.cli.arguments import absolute_path, parse_pairs
 from cordwood.cli.cluster_options import DEFAULT_BROKER, BootstrapServer
 from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
-from cordwood.cli.spark.source_options import Paths, source_options
+from cordwood.cli.spark.source_options import Paths, check_source, source_options
 from cordwood.cli.terminal import print_output
 
 EXAMPLE: Final = "Example: cordwood spark replay kafka-logs --topic orders --to orders-again"
@@ -72,7 +72,8 @@ def replay(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     }
     sink = {"topic": to, **{f"kafka.{name}": text for name, text in settings.items()}}
     state_path = None if state is None else absolute_path(state)
-    parse_replay_options(options, sink, rate=rate, state=state_path)  # raises before Spark starts
+    parsed = parse_replay_options(options, sink, rate=rate, state=state_path)
+    check_source(parsed.source)  # raises before Spark starts
     with job_session("replay", master=master, conf=conf) as (spark, progress):
         report = jobs.replay(
             spark, options, to=sink, rate=rate, state=state_path, progress=progress

@@ -4,11 +4,15 @@ import errno
 import json
 import os
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cordwood.cli.arguments import absolute_path, parse_pairs
+from cordwood.cli.bootstrap_check import ensure_listening
+
+if TYPE_CHECKING:
+    from cordwood.spark.source.source_options import SourceOptions
 
 Paths = Annotated[
     list[str] | None,
@@ -42,6 +46,20 @@ def existing_paths(paths: Iterable[str]) -> list[str]:
         if not os.path.lexists(place):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place)
     return places
+
+
+def check_source(options: "SourceOptions") -> None:
+    """Raise the error of a missing path or topic, or of a refused connection, before Spark starts.
+
+    Topics of brokers are left to the job, which has clients with the settings of the source.
+    """
+    from cordwood.core.system import SystemFiles  # noqa: PLC0415  # help needs none of it
+    from cordwood.spark.source.source_view import OpenSources  # noqa: PLC0415  # as above
+
+    if options.servers:
+        ensure_listening(options.servers)
+    else:
+        OpenSources(SystemFiles(), options, brokers=None).view()
 
 
 def source_options(

@@ -34,6 +34,7 @@ def test_audit_exits_with_1_on_findings(
         return _Audit(is_whole=is_whole)
 
     monkeypatch.setattr(audit, "job_session", without_spark)
+    monkeypatch.setattr(audit, "check_source", lambda _options: None)
     monkeypatch.setattr(jobs, "audit", audited)
     lake = str(tmp_path / "lake")
     arguments = ("--of", lake, "--table", "a.b", "--format", "iceberg", "--bootstrap-server", "x:1")

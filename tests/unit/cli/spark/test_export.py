@@ -26,6 +26,7 @@ def test_export_passes_its_options_on(
         return _Export()
 
     monkeypatch.setattr(export, "job_session", without_spark)
+    monkeypatch.setattr(export, "check_source", lambda _options: None)
     monkeypatch.setattr(jobs, "export", exported)
     monkeypatch.chdir(tmp_path)
     arguments = (
@@ -78,3 +79,24 @@ def test_unusable_options_are_an_error_before_spark_starts(
     assert (result.code, result.out) == (2, "")
     assert words in result.err
     assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    (
+        ("export", "--to", "lake"),
+        ("audit", "--of", "lake"),
+        ("replay", "--topic", "orders", "--to", "copies"),
+    ),
+    ids=lambda words: words[0],
+)
+def test_missing_source_is_an_error_before_spark_starts(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    command, *options = words
+    monkeypatch.setattr(f"cordwood.cli.spark.{command}.job_session", None)
+
+    result = run(("spark", command, "/absent", *options), monkeypatch, capfd)
+
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith("cordwood: /absent: does not exist")

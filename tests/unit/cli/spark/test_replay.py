@@ -23,6 +23,7 @@ def test_replay_passes_its_options_on(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(replay, "job_session", without_spark)
+    monkeypatch.setattr(replay, "check_source", lambda _options: None)
     monkeypatch.setattr(jobs, "replay", replayed)
 
     result = run((*COMMAND.split(), "--option", "startingTimestamp=5"), monkeypatch, capfd)
