@@ -213,10 +213,11 @@ def elect_leaders(
         before = _leaders(admin, topic)
         errors = admin.elect_leaders(wanted, election=ElectionType[election.name])
         after = _leaders(admin, topic)
-    for name, leader in after.items():
-        former = before.get(name, -1)
-        if leader != former:
-            print_output(f"{name}: {_led_by(leader)}, before: {_led_by(former)}")
+    changed = {name: leader for name, leader in after.items() if leader != before.get(name, -1)}
+    for name, leader in changed.items():
+        print_output(f"{name}: {_led_by(leader)}, before: {_led_by(before.get(name, -1))}")
+    if not changed:
+        print_message("no partition has another leader than before")
     _print_outcomes({name: error for name, error in errors.items() if error is not None}, done="")
 
 
@@ -252,10 +253,14 @@ def reassign(  # noqa: PLR0913  # tidy: allow[parameters] the options of a comma
             print_rows(_reassignment_rows(admin.list_reassignments()), as_json=as_json)
             return
         wanted = _wanted(admin, topic, partition=partition)
-        if wanted is None:
+        if wanted is None and replicas is not None:
             raise typer.BadParameter(
                 "give the topic, and perhaps the partition", param_hint="--topic"
             )
+        if wanted is None:
+            wanted = moves.moved(admin) if is_verified else moves.moving(admin)
+            if not wanted:
+                print_message("no partition moves")
         target = None if replicas is None else parse_replicas(replicas)
         if is_verified:
             rows = moves.verify(admin, wanted, target=target, preserve_throttles=preserve_throttles)

@@ -69,8 +69,8 @@ def execute(
         for broker, limits in broker_throttles(found, options.throttle).items():
             admin.alter_configs(("broker", str(broker)), change=limits)
         print_message(
-            f"each broker is limited to {options.throttle} bytes per second; run --verify until "
-            "the moves have ended, which removes the limit"
+            f"each broker is limited to {options.throttle} bytes per second; run `cordwood cluster "
+            "reassign --verify` until the moves have ended, which removes the limit"
         )
     if options.log_dirs_throttle is not None:
         for broker, limits in log_dir_throttles(
@@ -95,6 +95,22 @@ def _move_between_directories(
             if error is not None and not isinstance(error, ReplicaNotAvailableError)
         }
     return failed
+
+
+def moving(admin: "Admin") -> list[tuple[str, int]]:
+    """Return the partitions that move."""
+    return [(name.topic, name.partition) for name in sorted(admin.list_reassignments())]
+
+
+def moved(admin: "Admin") -> list[tuple[str, int]]:
+    """Return the partitions that move, and those of topics whose throttle is left."""
+    names = [each for each in admin.list_topics(with_internal=True) if _is_throttled(admin, each)]
+    throttled = [
+        (topic.name, int(each.partition))
+        for topic in admin.describe_topics(names)
+        for each in topic.partitions
+    ]
+    return sorted({*moving(admin), *throttled})
 
 
 def verify(
@@ -145,6 +161,11 @@ def _remove_throttles(admin: "Admin", topics: Iterable[str]) -> None:
         admin.alter_configs(("broker", str(broker.node_id)), reset=BROKER_THROTTLES)
     for topic in sorted(topics):
         admin.alter_configs(("topic", topic), reset=TOPIC_THROTTLES)
+
+
+def _is_throttled(admin: "Admin", topic: str) -> bool:
+    found = admin.describe_configs(("topic", topic), keys=TOPIC_THROTTLES)
+    return any(found[each] for each in TOPIC_THROTTLES)
 
 
 def _future_replicas(admin: "Admin") -> set[TopicPartition]:

@@ -45,11 +45,12 @@ def test_status_of_a_sound_cluster_is_one_row(command: Command, bootstrap: str) 
     assert row[1:] == ["1", "1", "3", "0", "0"]
 
 
-def test_election_of_a_right_leader_prints_nothing(command: Command, bootstrap: str) -> None:
+def test_election_of_a_right_leader_changes_nothing(command: Command, bootstrap: str) -> None:
     with cordwood.Admin(bootstrap) as admin:
         admin.create_topic("orders", partitions=2)
 
-    assert command("cluster", "elect-leaders") == (0, "", "")
+    whole = command("cluster", "elect-leaders")
+    assert whole == (0, "", "no partition has another leader than before\n")
     assert command("cluster", "elect-leaders", "--topic", "orders", "--partition", "1").code == 0
 
 
@@ -97,6 +98,37 @@ def test_throttle_is_set_before_a_move_and_removed_after_its_end(
         ["orders", "0", "1", "complete"],
     ]
     assert after.out == "topic orders\n"
+
+
+def test_verification_of_all_moves_removes_the_throttles_of_all_topics(
+    command: Command, bootstrap: str
+) -> None:
+    with cordwood.Admin(bootstrap) as admin:
+        for name in ("orders", "stock", "other"):
+            admin.create_topic(name, partitions=1)
+    for name in ("orders", "stock"):
+        move = ("--topic", name, "--replicas", "1", "--throttle", "7000")
+        assert "`cordwood cluster reassign --verify`" in command("cluster", "reassign", *move).err
+
+    verified = command("cluster", "reassign", "--verify")
+    again = command("cluster", "reassign", "--verify")
+
+    assert [line.split()[:2] for line in verified.out.splitlines()[1:]] == [
+        ["orders", "0"],
+        ["stock", "0"],
+    ]
+    assert again == (0, "", "no partition moves\n")
+    settings = command("configs", "describe", "--entity-type", "topics")
+    assert "throttled" not in settings.out
+
+
+def test_cancellation_of_all_moves_without_one_is_no_error(
+    command: Command, bootstrap: str
+) -> None:
+    with cordwood.Admin(bootstrap) as admin:
+        admin.create_topic("orders", partitions=1)
+
+    assert command("cluster", "reassign", "--cancel") == (0, "", "no partition moves\n")
 
 
 def test_verification_of_other_replicas_fails(command: Command, bootstrap: str) -> None:

@@ -135,6 +135,8 @@ def test_second_move_needs_the_option_and_a_cancellation_removes_throttles() -> 
             await execute(found, [1, 3], MoveOptions(0))
             await until(lambda: limits(found.brokers[1]) == (0, 0))
 
+            assert await call(found, cluster_reassign_run.moving) == [ORDERS]
+            assert await call(found, cluster_reassign_run.moved) == [ORDERS]
             with pytest.raises(ReassignmentInProgressError, match="--additional"):
                 await execute(found, [1, 3], MoveOptions())
             errors = await call(
