@@ -7,6 +7,7 @@
 The children are in sessions of their own: Ctrl-C reaches this process alone.
 """
 
+import shlex
 import signal
 import socket
 import subprocess
@@ -50,6 +51,7 @@ class Child:
     name: str
     process: "subprocess.Popen[str]"
     log: Path
+    command: Sequence[str] = ()
     address: str = ""
     is_reported: bool = False
 
@@ -145,7 +147,7 @@ def _start(name: str, command: Sequence[str], folder: Path) -> Child:
             text=True,
             start_new_session=True,
         )
-    return Child(name, process, log)
+    return Child(name, process, log, command)
 
 
 def _wait_for_zookeeper(child: Child, stopped: Event) -> None:
@@ -153,7 +155,7 @@ def _wait_for_zookeeper(child: Child, stopped: Event) -> None:
     host, port = child.address.split(":")
     for _ in range(int(PATIENCE_S / _LOOK_S)):
         if child.process.poll() is not None:
-            raise _ended(child)
+            raise end_of(child)
         try:
             socket.create_connection((host, int(port)), timeout=1).close()
         except OSError:
@@ -174,7 +176,7 @@ def _wait_for_broker(broker: Child) -> None:
             broker.address = address.split(",")[0].strip()
             return
     broker.process.wait()
-    raise _ended(broker)
+    raise end_of(broker)
 
 
 def _wait_for_registrations(brokers: Sequence[Child], stopped: Event) -> None:
@@ -201,12 +203,16 @@ def _report_ended(children: Sequence[Child]) -> None:
     for each in children:
         if not each.is_reported and each.process.poll() is not None:
             each.is_reported = True
-            print_message(str(_ended(each)))
+            print_message(str(end_of(each)))
+            print_message(f"to start it again: {shlex.join(each.command)}")
 
 
-def _ended(child: Child) -> NetworkError:
+def end_of(child: Child) -> NetworkError:
+    """Return the error of a process that has ended, with the last line of its log."""
     code = child.process.returncode
-    return NetworkError(f"{child.name} has ended with code {code}; its log: {child.log}")
+    text = f"{child.name} has ended with code {code}; its log: {child.log}"
+    lines = child.log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return NetworkError(f"{text}, which ends with: {lines[-1]}" if lines else text)
 
 
 def _free_port() -> int:

@@ -37,6 +37,7 @@ _REQUIRED: Final = ("cramjam", "google-crc32c", "numpy", "pyarrow", "rich", "typ
 _OPTIONAL: Final = {
     "uvloop": "the broker is slower",
     "crc32c": "checksums are slower",
+    "kazoo": "a broker cannot join a cluster, and `cordwood cluster up` cannot start one",
     "pyspark": "Spark is unavailable",
     "deltalake": "Spark cannot export Delta Lake tables",
     "pyiceberg": "Spark cannot export Iceberg tables",
@@ -120,7 +121,12 @@ def check_java(version_output: str | None) -> CheckResult:
     if release is not None and int(release[1]) >= _JAVA:
         return CheckResult("Java", GOOD, release[1])
     found = "not found" if release is None else release[1]
-    return CheckResult("Java", NOTE, f"{found}: Spark needs it", f"install Java {_JAVA} or later")
+    return CheckResult(
+        "Java",
+        NOTE,
+        f"{found}: Spark and the ZooKeeper of `cordwood cluster up` need it",
+        f"install Java {_JAVA} or later",
+    )
 
 
 def check_configuration(environment: Mapping[str, str]) -> CheckResult:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from subprocess import PIPE, Popen
 
-from cordwood.cli.cluster_up_run import Child, ClusterOptions, broker_command
+from cordwood.cli.cluster_up_run import Child, ClusterOptions, broker_command, end_of
 
 FOLDER = Path("/cluster/broker-2")
 
@@ -72,3 +72,18 @@ def test_stopped_child_has_ended(tmp_path: Path) -> None:
         child.stop()
 
         assert process.returncode is not None
+
+
+def test_end_of_a_child_has_the_last_line_of_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    with Popen([sys.executable, "-c", "raise SystemExit(2)"], text=True) as process:
+        process.wait()
+        child = Child("broker 1", process, log)
+        log.touch()
+        assert str(end_of(child)) == f"broker 1 has ended with code 2; its log: {log}"
+
+        log.write_text("starts\ncordwood: the package kazoo is not installed\n")
+
+        assert str(end_of(child)).endswith(
+            f"{log}, which ends with: cordwood: the package kazoo is not installed"
+        )

@@ -9,6 +9,8 @@ from cordwood.cli import doctor_checks
 from cordwood.cli.doctor_checks import BAD, GOOD, NOTE, CheckResult, check_configuration
 from cordwood.core.errors import KernelLibraryError
 
+NEEDED = "Spark and the ZooKeeper of `cordwood cluster up` need it"
+
 
 @pytest.mark.parametrize(("release", "state"), (((3, 11, 0), GOOD), ((3, 10, 9), BAD)))
 def test_python_has_to_be_new_enough(release: tuple[int, ...], state: str) -> None:
@@ -30,9 +32,9 @@ def test_wheel_is_required_or_optional(name: str, version: str | None, state: st
     ("output", "state", "found"),
     (
         ('openjdk version "17.0.1" 2021', GOOD, "17"),
-        ('java version "1.8.0_202"', NOTE, "8: Spark needs it"),
-        ("what?", NOTE, "not found: Spark needs it"),
-        (None, NOTE, "not found: Spark needs it"),
+        ('java version "1.8.0_202"', NOTE, f"8: {NEEDED}"),
+        ("what?", NOTE, f"not found: {NEEDED}"),
+        (None, NOTE, f"not found: {NEEDED}"),
     ),
 )
 def test_java_is_checked_by_its_version_output(output: str | None, state: str, found: str) -> None:
@@ -50,7 +52,7 @@ def test_java_is_found_as_spark_finds_it(tmp_path: Path, monkeypatch: pytest.Mon
 
     (java,) = (each for each in doctor_checks.run_checks(str(tmp_path)) if each.subject == "Java")
 
-    assert java.found == "11: Spark needs it"
+    assert java.found == f"11: {NEEDED}"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,9 @@ def test_sparks_defaults_are_found_as_spark_finds_them(
     assert found["Spark's filters"] == GOOD
 
 
-@pytest.mark.parametrize("name", ("deltalake", "fastavro", "protobuf", "pyiceberg", "pyspark"))
+@pytest.mark.parametrize(
+    "name", ("deltalake", "fastavro", "kazoo", "protobuf", "pyiceberg", "pyspark")
+)
 def test_missing_wheel_is_named_with_its_version(name: str) -> None:
     assert doctor_checks.check_wheel(name, None).remedy.startswith(f"pip install '{name}")
 
