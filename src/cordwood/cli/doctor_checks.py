@@ -52,6 +52,7 @@ _FREE_BYTES: Final = 1 << 30
 _DESCRIPTORS: Final = 10_000
 _JAVA_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
 _JAVA_TIMEOUT_S: Final = 10
+_PYTHON_TIMEOUT_S: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def run_checks(data: str) -> list[CheckResult]:
         *(check_wheel(name, _version(name)) for name in (*_REQUIRED, *_OPTIONAL)),
         check_kernels(None if LIBRARY is None else LIBRARY.level, FAULT, error=library_error()),
         check_java(_java_version_output()),
-        *([] if _version("pyspark") is None else _check_spark_defaults(_spark_defaults())),
+        *([] if _version("pyspark") is None else _check_spark(_spark_defaults())),
         check_configuration(os.environ),
         check_disk(data, _free_bytes(data)),
         check_descriptors(resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
@@ -140,6 +141,20 @@ def check_configuration(environment: Mapping[str, str]) -> CheckResult:
     if not path.is_file():
         return CheckResult(subject, GOOD, f"none at {path}; the bootstrap server is {server}")
     return CheckResult(subject, GOOD, f"{path}; the bootstrap server is {server}")
+
+
+def check_spark_python(program: str, prefix: str | None, *, own: str) -> CheckResult:
+    """Check the Python in which Spark looks for data sources; the prefixes are `sys.prefix`."""
+    if prefix == own:
+        return CheckResult("Spark's Python", GOOD, own)
+    found = f"{program} cannot be run" if prefix is None else f"{program} is that of {prefix}"
+    return CheckResult(
+        "Spark's Python",
+        NOTE,
+        f"{found}: Spark may not find format('cordwood')",
+        f"activate {own}, set PYSPARK_PYTHON={own}/bin/python3, or call "
+        "cordwood.spark.register(spark)",
+    )
 
 
 def check_filters(defaults: str) -> CheckResult:
@@ -227,8 +242,25 @@ def _java_version_output() -> str | None:
     return done.stderr
 
 
-def _check_spark_defaults(defaults: str) -> list[CheckResult]:
-    return [check_filters(defaults), check_streams(defaults)]
+def _check_spark(defaults: str) -> list[CheckResult]:
+    program = os.environ.get("PYSPARK_PYTHON", "python3")
+    python = check_spark_python(program, _prefix_of(program), own=sys.prefix)
+    return [python, check_filters(defaults), check_streams(defaults)]
+
+
+def _prefix_of(program: str) -> str | None:
+    """Return the `sys.prefix` of a Python; None if it cannot be run."""
+    path = shutil.which(program)
+    if path is None:
+        return None
+    done = subprocess.run(  # noqa: S603  # the program that Spark runs too
+        [path, "-c", "import sys; print(sys.prefix)"],
+        capture_output=True,
+        text=True,
+        timeout=_PYTHON_TIMEOUT_S,
+        check=False,
+    )
+    return done.stdout.strip() or None
 
 
 def _spark_defaults() -> str:

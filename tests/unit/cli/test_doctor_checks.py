@@ -1,6 +1,7 @@
 """Each check of the machine has a state, and a remedy unless it is good."""
 
 import resource
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,36 @@ def test_java_is_found_as_spark_finds_it(tmp_path: Path, monkeypatch: pytest.Mon
     (java,) = (each for each in doctor_checks.run_checks(str(tmp_path)) if each.subject == "Java")
 
     assert java.found == f"11: {NEEDED}"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "state", "found"),
+    (
+        ("/venv", GOOD, "/venv"),
+        ("/usr", NOTE, "python3 is that of /usr: Spark may not find format('cordwood')"),
+        (None, NOTE, "python3 cannot be run: Spark may not find format('cordwood')"),
+    ),
+)
+def test_python_of_spark_has_to_have_the_package(
+    prefix: str | None, state: str, found: str
+) -> None:
+    checked = doctor_checks.check_spark_python("python3", prefix, own="/venv")
+
+    assert (checked.state, checked.found) == (state, found)
+    assert ("PYSPARK_PYTHON=/venv/bin/python3" in checked.remedy) == (state is NOTE)
+
+
+def test_python_of_spark_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    (own,) = (
+        each for each in doctor_checks.run_checks(str(tmp_path)) if each.subject == "Spark's Python"
+    )
+    monkeypatch.setenv("PYSPARK_PYTHON", str(tmp_path / "absent"))
+    (absent,) = (
+        each for each in doctor_checks.run_checks(str(tmp_path)) if each.subject == "Spark's Python"
+    )
+
+    assert (own.state, absent.state) == (GOOD, NOTE)
 
 
 @pytest.mark.parametrize(
