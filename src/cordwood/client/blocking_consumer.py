@@ -252,8 +252,9 @@ class Consumer(BlockingPositions[ReadK, ReadV], BlockingClient):
             timeout_ms: Time without records after which the iterator ends; by default it goes on.
 
         >>> consumer.assign([("orders", 0)])
-        >>> for batch in consumer.columns(["offset", "value"], timeout_ms=100):
+        >>> for batch in consumer.columns(["offset", "value"]):
         ...     batch.partition, batch.batch.num_rows
+        ...     break
         (TopicPartition(topic='orders', partition=0), 3)
         """
         return self._each(self._consumer.columns(columns, timeout_ms=timeout_ms))
