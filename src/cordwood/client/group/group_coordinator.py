@@ -83,16 +83,11 @@ class GroupCoordinator:
             task.exception()  # marks it retrieved: the caller may be gone
 
     async def _connect(self) -> BrokerConnection:
-        client = self._client
-        made = BrokerConnection(await self._find(), client.settings, client.runtime)
+        address = await self._find()
         try:
-            await made.open(client.tls)
+            made = await self._client.open_connection(address)
         except BytesError as error:
-            made.close()
             raise NetworkError(str(error)) from error
-        except BaseException:
-            made.close()
-            raise
         self._connection = made
         return made
 

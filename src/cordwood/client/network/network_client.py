@@ -98,11 +98,11 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
         self.rejected: set[tuple[str, int]] = set()
         self.coordinators: dict[tuple[int, str], int] = {}  # node ids, for `coordinator_call`
         self.on_change: Callable[[], object] = _ignore_change
-        self.tls = tls
         self._bootstrap = [_broker_at(each) for each in settings.bootstrap_servers]
         self._node_states: dict[Address, _NodeConnectionState] = {}
+        self._connections: set[BrokerConnection] = set()
         self.topics = TrackedTopics(runtime, settings.metadata_max_idle_ms)
-        self._creates_topics = creates_topics
+        self._creates_topics, self._tls = creates_topics, tls
         self._refreshing: asyncio.Task[KafkaError | None] | None = None
         self._planned: Timer | None = None
         self._refreshed_ms, self._is_closed = 0.0, False
@@ -116,10 +116,11 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
         self._renewal.cancel()
         if self._planned is not None:
             self._planned.cancel()
-        await self.tasks.close()
-        for node in self._node_states.values():
-            if node.connection is not None:
-                node.connection.close()
+        try:
+            await self.tasks.close()
+        finally:
+            for each in self._connections:
+                each.close()
 
     # Metadata.
 
@@ -209,6 +210,17 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
         if address is None:
             raise BrokerNotAvailableError(f"the cluster has no broker {node_id}")
         return await self._connected(self._node_state(address))
+
+    async def open_connection(self, address: Address) -> BrokerConnection:
+        """Open a connection in a task of `tasks`; the client's close closes it at the latest."""
+        made = BrokerConnection(address, self.settings, self.runtime)
+        try:
+            await made.open(self._tls)
+        except BaseException:
+            made.close()
+            raise
+        self._connections = {made, *(each for each in self._connections if each.is_usable)}
+        return made
 
     def ready(self, node_id: int) -> BrokerConnection | None:
         """Return a broker's connection if it is usable now; otherwise start to connect.
@@ -373,20 +385,15 @@ class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend
 
     async def _open(self, node: _NodeConnectionState) -> KafkaError | None:
         """Connect, and return the error if that failed."""
-        made = BrokerConnection(node.address, self.settings, self.runtime)
         try:
-            await made.open(self.tls)
+            made = await self.open_connection(node.address)
         except (KafkaError, BytesError) as error:
-            made.close()
             if not node.backoff.failures:
                 _log.warning("%s; it is tried again until it answers", error)
             node.not_before_ms = self.runtime.now_ms() + node.backoff.next_ms()
             self._notify_at(node.not_before_ms)
             self.refresh_soon()
             return error if isinstance(error, KafkaError) else NetworkError(str(error))
-        except BaseException:
-            made.close()
-            raise
         else:
             if node.backoff.failures:
                 _log.info("broker %s can be reached again", node.address)

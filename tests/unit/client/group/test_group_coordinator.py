@@ -1,8 +1,11 @@
 """Lookup of a coordinator, and its connection."""
 
+import asyncio
+
 import pytest
 
 from cordwood.client.group.group_coordinator import GroupCoordinator
+from cordwood.client.network.runtime import LoopTurn
 from cordwood.core.errors import CoordinatorNotAvailableError, NetworkError, NotCoordinatorError
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest
 from cordwood.protocol.messages.find_coordinator import (
@@ -56,6 +59,22 @@ def test_lost_connection_is_an_error_and_causes_the_next_lookup() -> None:
             await group.send(BEAT, HeartbeatResponse)
             group.disconnect()
             assert len(fake.requests(FindCoordinatorRequest)) == 2
+
+    run(scene())
+
+
+def test_connection_that_opens_during_a_disconnect_is_closed_with_the_client() -> None:
+    """A consumer disconnects when it leaves its group, perhaps while another call connects."""
+
+    async def scene() -> None:
+        async with coordinator() as fake, routed(fake.address) as client:
+            group = GroupCoordinator(client, "g")
+            connecting = asyncio.ensure_future(group.connection())
+            await LoopTurn()
+            group.disconnect()
+            made = await connecting
+            await client.close()
+            assert not made.is_usable
 
     run(scene())
 

@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 
 import pytest
 
 from cordwood.client.network.network_client import NetworkClient
-from cordwood.client.network.runtime import ClientRuntime
+from cordwood.client.network.runtime import ClientRuntime, LoopTurn
 from cordwood.client.settings import ClientSettings
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
@@ -251,3 +252,27 @@ def test_leader_that_cannot_be_reached_is_looked_up_again() -> None:
             assert len(fake.requests(MetadataRequest)) == 3
 
     run(scene())
+
+
+def test_cancelled_close_closes_the_connections() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(fake.address) as client:
+            await client.refresh()
+            made = await client.connection(NODE)
+            waiting = client.tasks.start(_end_at_second_cancellation())
+            closing = asyncio.ensure_future(client.close())
+            await LoopTurn()
+            await LoopTurn()
+            assert not waiting.done()
+            closing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await closing
+            assert not made.is_usable
+
+    run(scene())
+
+
+async def _end_at_second_cancellation() -> None:
+    with suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+    await asyncio.Event().wait()
