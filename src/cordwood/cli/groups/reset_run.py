@@ -30,7 +30,10 @@ _INACTIVE = ("Empty", "Dead")
 
 
 class ResetRequest(NamedTuple):
-    """Groups (none: all), topics (none: those with offsets), target and file of a reset."""
+    """Groups (none: all), topics (none: those with offsets), target and file of a reset.
+
+    With a file, all groups are those of the file.
+    """
 
     groups: tuple[str, ...]
     topics: tuple[str, ...]
@@ -51,7 +54,9 @@ def reset(config: Mapping[str, object], request: ResetRequest) -> ResetResult:
     plan = _read_plan(request)
     found: dict[str, dict[TopicPartition, int]] = {}
     with Admin.from_config(config) as admin:
-        groups = selected_groups(admin, request.groups)
+        # All groups of a file include those that the cluster does not have yet.
+        is_all_of_file = request.file is not None and not request.groups
+        groups = sorted(plan) if is_all_of_file else selected_groups(admin, request.groups)
         for group in groups:
             if not _is_inactive(admin, group):
                 continue

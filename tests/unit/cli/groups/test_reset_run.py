@@ -60,6 +60,23 @@ def test_group_with_members_is_left_out(bootstrap: str) -> None:
     assert committed(bootstrap) == {P0: 2}
 
 
+def test_all_groups_of_a_file_are_reset_also_those_that_do_not_exist(
+    bootstrap: str, tmp_path: Path
+) -> None:
+    make_group(bootstrap, {("orders", 0): 2})
+    make_group(bootstrap, {("orders", 0): 1}, group="other")
+    file = tmp_path / "plan.csv"
+    file.write_text("billing,orders,0,3\nnew,orders,0,4\n")
+
+    result = reset(
+        {"bootstrap.servers": bootstrap}, request(ResetKind.FILE, groups=(), file=str(file))
+    )
+
+    assert result == ({"billing": {P0: 3}, "new": {P0: 4}}, False)
+    assert committed(bootstrap, "new") == {P0: 4}
+    assert committed(bootstrap, "other") == {P0: 1}
+
+
 def test_named_group_that_a_file_lacks_is_reported(
     bootstrap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
