@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from cordwood.cluster.channels.broker_channel import BrokerChannel
+from cordwood.core.counts import counted
 from cordwood.core.errors import KafkaError
 from cordwood.protocol.messages.controlled_shutdown import (
     ControlledShutdownRequest,
@@ -49,6 +50,10 @@ async def shut_down_controlled(
                 return True
             reason = _reason(response)
         if left:
+            on_event(
+                f"the controlled shutdown waits for the controller, and is tried again in"
+                f" {settings.backoff_ms} ms, at most {counted(left, 'more time')}: {reason}"
+            )
             await sleep_ms(settings.backoff_ms)
     on_event(f"the controlled shutdown has failed, and the broker stops all the same: {reason}")
     return False
@@ -58,4 +63,5 @@ def _reason(response: ControlledShutdownResponse) -> str:
     if response.error_code:
         return f"the controller answered with error code {response.error_code}"
     names = [f"{each.topic_name}-{each.partition_index}" for each in response.remaining_partitions]
-    return f"it still leads {len(names)} partitions, such as {names[0]}"
+    count = "1 partition" if len(names) == 1 else f"{len(names)} partitions, such as"
+    return f"it still leads {count} {names[0]}"

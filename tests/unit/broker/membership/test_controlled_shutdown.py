@@ -77,10 +77,24 @@ def test_broker_stops_after_the_last_attempt() -> None:
 
     assert not is_done
     assert controller.pauses == [5_000, 5_000]
-    (event,) = controller.events
-    assert event.endswith("all the same: it still leads 1 partitions, such as orders-3")
+    assert controller.events[-1].endswith("all the same: it still leads 1 partition orders-3")
+
+
+def test_each_attempt_that_fails_is_reported() -> None:
+    _, controller = shut_down(NetworkError("lost"), LEADS, DONE)
+
+    assert controller.events == [
+        (
+            "the controlled shutdown waits for the controller, and is tried again in 5000 ms,"
+            f" at most {left}: {reason}"
+        )
+        for left, reason in (
+            ("2 more times", "lost"),
+            ("1 more time", "it still leads 1 partition orders-3"),
+        )
+    ]
 
 
 def test_reason_of_a_failed_shutdown_is_reported() -> None:
-    assert shut_down(MOVED, MOVED, MOVED)[1].events[0].endswith("error code 11")
-    assert shut_down(MOVED, MOVED, NetworkError("lost"))[1].events[0].endswith("lost")
+    assert shut_down(MOVED, MOVED, MOVED)[1].events[-1].endswith("error code 11")
+    assert shut_down(MOVED, MOVED, NetworkError("lost"))[1].events[-1].endswith("lost")
