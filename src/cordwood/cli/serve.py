@@ -8,6 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Final
 
+from cordwood.cli.exit_codes import CommandLineError
 from cordwood.cli.stop_signals import StopSignals
 
 NAME: Final = "serve"
@@ -28,6 +29,7 @@ WITHOUT_ALTERED: Final = ("cordwood.without.altered.configs=true",)
 def serve(arguments: Sequence[str]) -> None:
     """Parse the arguments, and run the broker or print the help."""
     with StopSignals() as signals:
+        _answer_config_option(arguments)
         parsed = _parser().parse_args(arguments)
         from cordwood.cli import serve_run  # noqa: PLC0415  # help needs none of it
 
@@ -41,6 +43,15 @@ def serve(arguments: Sequence[str]) -> None:
             listen=parsed.listen,
         )
         serve_run.serve(parsed.properties, settings, signals=signals)
+
+
+def _answer_config_option(arguments: Sequence[str]) -> None:
+    """Raise CommandLineError for an option with the file of settings, which is an argument here."""
+    if any(each.partition("=")[0] == "--config" for each in arguments):
+        raise CommandLineError(
+            "serve has no option --config; give the file as an argument: "
+            "cordwood serve server.properties"
+        )
 
 
 def _parser() -> ArgumentParser:
@@ -63,6 +74,7 @@ def _parser() -> ArgumentParser:
     )
     parser.add_argument(
         "--set",
+        "--override",  # Kafka's spelling
         dest="settings",
         metavar="KEY=VALUE",
         action="append",

@@ -24,12 +24,24 @@ except SystemExit as exited:
 def test_serve_passes_its_arguments_on(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
     monkeypatch.setattr(serve_run, "serve", lambda *args, **_: calls.extend(args))
-    arguments = ["a.properties", "--set", "node.id=3", "--data", "/d", "--listen", "h:1"]
+    arguments = ["a.properties", "--override", "node.id=3", "--data", "/d", "--listen", "h:1"]
     monkeypatch.setattr("sys.argv", ["cordwood", "serve", *arguments])
 
     cli.main()
 
     assert calls == ["a.properties", ["node.id=3", "log.dirs=/d", "listeners=PLAINTEXT://h:1"]]
+
+
+def test_file_of_settings_is_an_argument_and_no_option(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["cordwood", "serve", "--config=a.properties"])
+
+    with pytest.raises(SystemExit) as exited:
+        cli.main()
+
+    assert exited.value.code == 2
+    assert "cordwood serve server.properties" in capsys.readouterr().err
 
 
 def test_broker_starts_without_collections(monkeypatch: pytest.MonkeyPatch) -> None:

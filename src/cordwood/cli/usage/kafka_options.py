@@ -1,6 +1,7 @@
 """Options of Kafka's tools, translated to ours, or answered with their name here.
 
     --list, --create, ...     an option of Kafka's scripts is a command here: topics list
+    --all                     answered: a log directory stands for all of its partitions
     -b x, --bootstrap-server  also accepted before the command, and before its verb
     --producer-property       accepted: another name of an option that exists here
     --batch-size              answered: a client setting here
@@ -78,6 +79,8 @@ _CLIENT_SETTINGS: Final = {
 _ALL_FIELDS: Final = "is called --json here, which prints all fields of a record"
 _ALTERS: Final = "is another command here: cordwood configs alter --entity-type topics"
 _TEXT: Final = "is not needed here: text is printed, and with --json other bytes in Base64"
+_COMPLETION: Final = "is a command here: cordwood completion bash, zsh or fish prints the script"
+_WHOLE_DIRECTORY: Final = "--all is not needed: a log directory stands for all of its partitions"
 _ONE_TOPIC: Final = "has no counterpart here: a command reads one topic; run one for each"
 
 #: The answer to an option that no command here has; the key may name the command, and its verb.
@@ -101,10 +104,18 @@ ANSWERS: Final = {
     "topics alter --delete-config": _ALTERS,
     "produce --timeout": "is called --command-property linger.ms=N here",
 }
+#: The answer to an option that other programs have, before the command or of one family.
+OF_OTHERS: Final = {
+    "--install-completion": f"shell completion {_COMPLETION}",
+    "--show-completion": f"shell completion {_COMPLETION}",
+    "log --all": _WHOLE_DIRECTORY,
+    "compact --all": _WHOLE_DIRECTORY,
+}
 
 
 def translate(arguments: Sequence[str]) -> list[str]:
     """Return the arguments in our spelling; raise CommandLineError with the answer to an option."""
+    _refuse_of_others(arguments)
     leading, rest = _leading_options(arguments)
     if not rest or rest[0].startswith("-"):
         return list(arguments)
@@ -114,6 +125,16 @@ def translate(arguments: Sequence[str]) -> list[str]:
         return [family, *words]
     cut = words.index("--") if "--" in words else len(words)
     return [family, *_spelled(family, words[:cut]), *words[cut:]]
+
+
+def _refuse_of_others(arguments: Sequence[str]) -> None:
+    """Raise the answer to an option of other programs."""
+    for option in (each for each in arguments[1:] if each.startswith("--")):
+        answer = OF_OTHERS.get(f"{arguments[0]} {option}")
+        if answer is not None:
+            raise CommandLineError(answer)
+    if arguments and arguments[0] in OF_OTHERS:
+        raise CommandLineError(OF_OTHERS[arguments[0]])
 
 
 def _leading_options(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -64,11 +64,19 @@ def test_words_after_two_dashes_are_left_alone() -> None:
         ("consume --whitelist a", "run one for each"),
         ("topics list --zookeeper h:1", "was removed from Kafka too; give --bootstrap-server"),
         ("topics alter --topic a --config x=1", "cordwood configs alter --entity-type topics"),
+        ("log salvage --all logs --out new", "a log directory stands for all of its partitions"),
+        ("compact logs --all", "a log directory stands for all of its partitions"),
+        ("--install-completion", "cordwood completion bash"),
     ),
 )  # fmt: skip
 def test_option_that_is_missing_is_answered_with_ours(typed: str, answer: str) -> None:
     with pytest.raises(CommandLineError, match=answer):
         translate(typed.split())
+
+
+@pytest.mark.parametrize("typed", ("log verify logs", "groups describe --all-groups", "", "-h"))
+def test_other_options_are_left_alone(typed: str) -> None:
+    assert translate(typed.split()) == typed.split()
 
 
 def options_of(command: object) -> Iterator[str]:
