@@ -24,8 +24,8 @@ IDENTITY: Final = SettingTable(
             name="log.dirs",
             type=SettingType.LIST,
             default=None,
-            doc="The directories for logs. `log.dir` is used if this is not set, and `cordwood serve` "
-            "uses `./cordwood-data` without both.",
+            doc="The directories for logs. `log.dir` is used if this is not set, and "
+            "`cordwood serve` uses `./cordwood-data` without both.",
             synonyms=(SettingSynonym("log.dir"),),
         ),
     )
