@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT64_MAX
+from cordwood.core.counts import counted
 from cordwood.core.types import NO_LEADER_EPOCH
 from cordwood.records.batch_checks import CheckedBatch, CheckedBatches
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
@@ -182,7 +183,7 @@ class OffsetOrderCheck:
             else:
                 yield _by_policy(gap, cleanup)
         if cleaned:
-            yield _gaps(cleaned, "were removed by a cleaner")
+            yield _gaps(cleaned, "removed by a cleaner")
         yield from _above_checkpoint(above, cleaned_to, last_batches or {})
         if self._ahead is not None and not self._is_wrong_epoch:
             yield self._missing_epoch(self._ahead.batch)
@@ -371,7 +372,7 @@ def _gaps(gaps: Sequence[MissingOffsets], cause: str) -> VerifyFinding:
     count = sum(end - first for first, end, _, _ in gaps)
     return note(
         gaps[0].path,
-        f"{count:,} offsets in {len(gaps):,} gaps {cause}",
+        f"{counted(count, 'offset')} in {counted(len(gaps), 'gap')}, {cause}",
         first_offset=gaps[0].first_offset,
         end_offset=gaps[-1].end_offset,
     )
@@ -391,7 +392,7 @@ def _above_checkpoint(
     proof = f"; the last batch of producer {inside[0]} is missing" if inside else ""
     found = _gaps(
         gaps,
-        f"are missing above the cleaner's checkpoint {cleaned_to}: removed by a pass that ended "
+        f"missing above the cleaner's checkpoint {cleaned_to}: removed by a pass that ended "
         f"before it wrote the checkpoint, or lost{proof}",
     )
     yield replace(

@@ -76,8 +76,8 @@ def test_unexplained_gap_is_a_note() -> None:
             ["missing offsets in a topic that is not compacted (cleanup.policy: --config)"],
             [],
         ),
-        ("compact", [], ["4 offsets in 1 gaps were removed by a cleaner"]),
-        ("compact,delete", [], ["4 offsets in 1 gaps were removed by a cleaner"]),
+        ("compact", [], ["4 offsets in 1 gap, removed by a cleaner"]),
+        ("compact,delete", [], ["4 offsets in 1 gap, removed by a cleaner"]),
     ),
 )
 def test_gap_is_classified_by_the_cleanup_policy(
@@ -123,7 +123,7 @@ def test_gap_below_a_batch_that_has_lost_records_is_a_cleaners() -> None:
     (found,) = verified(directory(log=v2(0) + v2(5) + lost + v2(10))).findings
 
     assert found.severity is Severity.NOTE
-    assert found.cause == "5 offsets in 2 gaps were removed by a cleaner"
+    assert found.cause == "5 offsets in 2 gaps, removed by a cleaner"
 
 
 def test_gap_below_the_log_start_does_not_matter() -> None:
@@ -138,7 +138,7 @@ def test_gap_below_the_cleaner_checkpoint_is_a_cleaners() -> None:
     files = directory(log=v2(0) + v2(5))
     files.create("/d/cleaner-offset-checkpoint").append(b"0\n1\nt 0 6\n")
 
-    assert notes(files) == [(".log", "4 offsets in 1 gaps were removed by a cleaner")]
+    assert notes(files) == [(".log", "4 offsets in 1 gap, removed by a cleaner")]
 
 
 def test_gap_above_the_cleaner_checkpoint_of_a_compacted_topic_is_told_apart() -> None:
@@ -148,7 +148,7 @@ def test_gap_above_the_cleaner_checkpoint_of_a_compacted_topic_is_told_apart() -
 
     below, above = verify(files, ["/d/t-0"], settings=finder).all_findings
 
-    assert below.cause == "4 offsets in 1 gaps were removed by a cleaner"
+    assert below.cause == "4 offsets in 1 gap, removed by a cleaner"
     assert "above the cleaner's checkpoint 5" in above.cause
     assert (above.severity, above.first_offset, above.end_offset) == (Severity.NOTE, 6, 9)
 
