@@ -3,10 +3,14 @@
 A broker starts without typer, so this module imports it only where it raises its error.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from cordwood.core.errors import SettingError
+
+_ADDRESS: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
 def absolute_path(typed: str) -> str:
@@ -14,11 +18,17 @@ def absolute_path(typed: str) -> str:
 
     A link keeps its own name: the name identifies the partition, and the checkpoints are in the
     folder of the link. Only a path with `..` is resolved. An empty path is an error, since an unset
-    shell variable produces one.
+    shell variable produces one, and so is the address of an object store: it would name a folder
+    in the working directory.
     """
     if not typed:
         raise SettingError("path: is empty", key="path", remedy="name a file or directory")
-    path = Path(typed)
+    address = _ADDRESS.fullmatch(typed)
+    if address is not None and address[1] != "file":
+        raise SettingError(
+            f"path: {typed} is not a local path", key="path", remedy="mount it and give that path"
+        )
+    path = Path(typed if address is None else address[2])
     return str(path.resolve() if ".." in path.parts else path.absolute())
 
 

@@ -32,6 +32,15 @@ def test_empty_path_is_rejected() -> None:
         absolute_path("")
 
 
+def test_address_of_an_object_store_is_rejected() -> None:
+    with pytest.raises(SettingError, match="s3a://bucket/logs is not a local path; mount it"):
+        absolute_path("s3a://bucket/logs")
+
+
+def test_address_of_a_file_is_its_path() -> None:
+    assert absolute_path("file:///logs/t-0") == "/logs/t-0"
+
+
 def test_pair_is_name_and_value() -> None:
     assert parse_pair("a=b=c") == ("a", "b=c")
 
