@@ -10,8 +10,8 @@ proves that the log has lost its tail. After a crash the files may be ahead of r
 fsynced; then it is a note.
 
 An entry of an index may be damaged itself. It counts if both of its fields agree: the position is
-beyond the data of the log file, or the time is later than all times of the segment, and both
-ascend. Zeros at the end of the file do not count as data. `verify`
+beyond the data of the log file, or the time is later than all times of the segment. Both also have
+to be above those of the entry before. Zeros at the end of the file do not count as data. `verify`
 compares the entries of indexes in `index_checks`.
 """
 
@@ -110,9 +110,9 @@ def _indexed_offsets(files: Files, path: str, *, log_end: int) -> Iterator[tuple
 
 
 def _is_ascending(entries: Sequence[tuple[int, int]]) -> bool:
-    """Return whether no field of the last of two entries is below that of the first."""
+    """Return whether both fields of the last of two entries are above those of the first."""
     first, last = entries[0], entries[-1]
-    return first[0] <= last[0] and first[1] <= last[1]
+    return len(entries) == 1 or (first[0] < last[0] and first[1] < last[1])
 
 
 def _log_limit(source: SegmentSource, listed: ListedSegment, kind: IndexKind) -> int | None:

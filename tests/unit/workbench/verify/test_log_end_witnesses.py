@@ -106,6 +106,8 @@ def test_indexes_without_their_log_show_a_lost_tail() -> None:
         ("index", 64, struct.pack(">ii", 99, 8 * len(batch()))),
         ("index", 64, struct.pack(">ii", 8, 1 << 30)),
         ("index", 64, struct.pack(">ii", 99, 0)),
+        ("index", 0, b"x" * 1200),
+        ("timeindex", 0, b"x" * 1200),
         ("timeindex", 96, struct.pack(">qi", NOW + 8, 99)),
         ("timeindex", 96, struct.pack(">qi", 1 << 50, 8)),
         ("index", 0, bytes(1200)),
