@@ -99,8 +99,12 @@ class TurnQueue:
     def _end_hold(self) -> None:
         """Allow full collections, unless the last request has begun to wait again."""
         if not self._waiting:
-            self._is_held = False
-            self._collections.close()
+            self.close()
+
+    def close(self) -> None:
+        """Allow full collections; a loop that ends gives no turn to the requests that wait."""
+        self._is_held = False
+        self._collections.close()
 
 
 def _call_soon(call: Callable[[], object]) -> object:

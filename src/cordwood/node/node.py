@@ -185,6 +185,7 @@ class Node:
         found = await self._source.open(foundation)
         slots = configs.integer("max.incremental.fetch.session.cache.slots")
         turns = TurnQueue(runtime.network_clock)
+        self._opened.callback(turns.close)
         parts = CoordinatorParts(
             configs=configs,
             metadata=found.metadata,

@@ -1,6 +1,7 @@
 """Tests of a node's startup and shutdown."""
 
 import asyncio
+import gc
 import threading
 from dataclasses import replace
 
@@ -225,3 +226,22 @@ def test_offline_directory_is_logged_as_an_error(caplog: pytest.LogCaptureFixtur
 
     levels = {each.levelname for each in caplog.records if "offline" in each.getMessage()}
     assert levels == {"ERROR"}
+
+
+def test_stop_allows_full_collections_while_requests_wait_for_a_turn() -> None:
+    """The loop may end before each of them has had one, and the process may have other nodes."""
+    before = gc.get_threshold()
+
+    async def scene() -> tuple[int, int, int]:
+        async with started(MemoryFiles()) as (_, broker):
+            loop = asyncio.get_running_loop()
+            waiting = [loop.create_task(broker.turns.next_turn()) for _ in range(1_000)]
+            await asyncio.sleep(0)
+            assert gc.get_threshold() != before
+        after = gc.get_threshold()
+        for each in waiting:
+            each.cancel()
+        return after
+
+    assert run(scene()) == before
+    assert gc.get_threshold() == before
