@@ -14,6 +14,7 @@ from cordwood.cli.cluster_options import (
 )
 from cordwood.cli.row_output import Row, print_rows
 from cordwood.cli.terminal import print_message, print_output
+from cordwood.core.counts import counted
 
 if TYPE_CHECKING:
     from cordwood.client.admin.admin_types import (
@@ -313,7 +314,14 @@ def _wanted(
     ensure_topics(admin, [topic])
     (description,) = admin.describe_topics([topic])
     numbers = [each.partition for each in description.partitions]
-    return [(topic, each) for each in numbers if partition in (None, each)]
+    if partition is None:
+        return [(topic, each) for each in numbers]
+    if partition not in numbers:
+        raise typer.BadParameter(
+            f"topic {topic!r} has {counted(len(numbers), 'partition')}, which begin at 0",
+            param_hint="--partition",
+        )
+    return [(topic, partition)]
 
 
 def _leaders(admin: "Admin", topic: str | None) -> dict[str, int]:

@@ -64,6 +64,23 @@ def test_moves_need_a_topic_and_broker_ids(command: Command, bootstrap: str) -> 
     assert (wrong.code, "broker ids" in wrong.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    (("elect-leaders",), ("reassign", "--verify"), ("reassign", "--cancel")),
+    ids=" ".join,
+)
+def test_partition_that_the_topic_lacks_is_rejected(
+    command: Command, bootstrap: str, arguments: tuple[str, ...]
+) -> None:
+    with cordwood.Admin(bootstrap) as admin:
+        admin.create_topic("orders", partitions=2)
+
+    rejected = command("cluster", *arguments, "--topic", "orders", "--partition", "99")
+
+    assert rejected.code == 2
+    assert "topic 'orders' has 2 partitions, which begin at 0" in rejected.err
+
+
 def test_move_to_the_present_broker_begins_and_none_is_in_progress(
     command: Command, bootstrap: str
 ) -> None:
