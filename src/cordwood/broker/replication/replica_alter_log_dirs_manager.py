@@ -149,11 +149,15 @@ class ReplicaAlterLogDirsManager:
         if is_moving and partition not in self._moves:
             task = asyncio.get_running_loop().create_task(self._move(partition))
             self._moves[partition] = task
-            task.add_done_callback(lambda done: self._end(partition, done))
+            copy = self._manager.futures[partition]
+            task.add_done_callback(lambda done: self._end(partition, done, copy=copy))
 
-    def _end(self, partition: TopicPartition, task: "asyncio.Task[None]") -> None:
+    def _end(self, partition: TopicPartition, task: "asyncio.Task[None]", *, copy: Log) -> None:
+        """Begin the next move, if the topic was created again while this one was ending."""
         if self._moves.get(partition) is task:
             del self._moves[partition]
+            if self._manager.future.get(partition) is not copy:
+                self._continue(partition)
 
     async def _move(self, partition: TopicPartition) -> None:
         async with self._places:

@@ -1,5 +1,6 @@
 """Tests of moves between log directories: their begin, their end, their errors."""
 
+import asyncio
 import errno
 
 import pytest
@@ -58,6 +59,28 @@ def test_deleted_partition_ends_its_move() -> None:
 
     assert moved.harness.manager.logs_of(TopicName("orders")) == []
     assert any("while it moved" in each for each in moved.harness.storage.events)
+
+
+def test_partition_that_is_created_again_moves_after_the_end_of_its_former_move() -> None:
+    async def play(mover: Mover) -> None:
+        harness = mover.harness
+        harness.broker.throttles.log_dirs.limit = 1
+        await mover.move()
+        harness.drop(3)
+        log_renames.delete_future(harness.manager, FIRST)
+        log_renames.delete(harness.manager, FIRST)
+        await asyncio.to_thread(harness.host, 3)
+        mover.orders = harness.broker.partitions.get("orders", 0)
+        source = mover.directory
+        target = "/b" if source.startswith("/a/") else "/a"
+        harness.broker.throttles.log_dirs.limit = 1 << 40
+        await mover.move(target)
+        assert mover.directory == source  # the former move sleeps, and has not noticed
+        harness.time.advance(ms=1_000)
+        await mover.settle()
+        assert mover.directory == f"{target}/orders-0"
+
+    scene(play, Mover(config=SMALL))
 
 
 def test_unknown_directory_and_long_names_are_rejected() -> None:
