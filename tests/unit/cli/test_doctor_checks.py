@@ -73,7 +73,9 @@ def test_python_of_spark_has_to_have_the_package(
     assert ("PYSPARK_PYTHON=/venv/bin/python3" in checked.remedy) == (state is NOTE)
 
 
+@pytest.mark.spark
 def test_python_of_spark_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark", reason="the extra spark is not installed")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     (own,) = (
         each for each in doctor_checks.run_checks(str(tmp_path)) if each.subject == "Spark's Python"
