@@ -15,8 +15,8 @@ from tests.robustness.partitions import WINDOW, read_all
 from tests.robustness.producing import SENDERS, producing
 
 SOAK: Final = os.environ.get("CORDWOOD_SOAK") == "1"
-#: A round takes four seconds and the time until the cluster has caught up.
-ROUNDS: Final = 200 if SOAK else 8
+#: A round takes less than five seconds, so the long form takes half an hour.
+ROUNDS: Final = 400 if SOAK else 8
 SEED: Final = 22
 TOPIC: Final = TopicName("orders")
 
