@@ -145,7 +145,13 @@ class ClusterBroker:
             ),
             ProducerIdManager(self._make_producer_ids().allocate),
             self._controller,
-            ReplicaRequests(fence, roles, self._metadata, worker=manager.ports.worker),
+            ReplicaRequests(
+                fence,
+                roles,
+                self._metadata,
+                registered=self._connections.session.first_registration,
+                worker=manager.ports.worker,
+            ),
             self._peers,
         )
 

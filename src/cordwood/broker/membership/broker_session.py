@@ -7,6 +7,7 @@ endpoints, on which no other process can listen, so it waits for that end. A bro
 endpoints is another one, and its id is refused at once.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -26,11 +27,16 @@ class BrokerSession:
         self._is_expired = False
         #: The epoch of the latest registration.
         self.broker_epoch = UNKNOWN_BROKER_EPOCH
+        self._has_registered = asyncio.Event()
 
     async def register(self, registration: BrokerRegistration) -> None:
         """Register for the first time; DuplicateBrokerRegistrationError."""
         self._registration = registration
         await self._register(registration)
+
+    async def first_registration(self) -> None:
+        """Wait until the broker has a broker epoch."""
+        await self._has_registered.wait()
 
     def expire(self) -> None:
         """Note that the session is over."""
@@ -58,4 +64,5 @@ class BrokerSession:
                 )
                 await brokers.until_unregistered(broker_id)
             else:
+                self._has_registered.set()
                 return

@@ -1,10 +1,13 @@
 """Requests of the controller to this broker: roles, stopped replicas, metadata.
 
-A request of an earlier controller, or for an earlier registration of this broker, is rejected. An
-image is computed on the worker if the request has many partitions.
+A request of an earlier controller, or for an earlier registration of this broker, is rejected. So
+requests wait for the registration. The controller repeats them for the process before this one: its
+roles are outdated, and a leader with an outdated ISR would lose records. An image is computed on
+the worker if the request has many partitions.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -27,7 +30,7 @@ SMALL_UPDATE: Final = 300
 
 
 class ReplicaRequests:
-    """The requests that the controller sends to one broker."""
+    """The requests that the controller sends to one broker; `registered` waits until it is that."""
 
     def __init__(
         self,
@@ -35,26 +38,31 @@ class ReplicaRequests:
         roles: ReplicaRoles,
         metadata: MetadataCache,
         *,
+        registered: Callable[[], Awaitable[object]],
         worker: Worker,
     ) -> None:
         self._fence = fence
         self._roles = roles
         self._metadata = metadata
+        self._registered = registered
         self._worker = worker
         self._updating = asyncio.Lock()
 
     async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         """Take the roles of replicas."""
+        await self._registered()
         return await self._roles.assign(request)
 
     async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
         """Stop replicas, and delete their logs if set."""
+        await self._registered()
         return await self._roles.stop(request)
 
     async def update_metadata(
         self, request: UpdateMetadataRequest, *, connection_id: int
     ) -> UpdateMetadataResponse:
         """Publish the next image; InvalidRequestError for one that no cluster can have."""
+        await self._registered()
         epochs = {
             "controller_epoch": request.controller_epoch,
             "broker_epoch": request.broker_epoch,

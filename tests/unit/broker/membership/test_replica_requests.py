@@ -5,10 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from cordwood.broker.membership.controller_fence import ControllerFence
+from cordwood.broker.membership.controller_fence import UNKNOWN_BROKER_EPOCH, ControllerFence
 from cordwood.broker.membership.replica_requests import SMALL_UPDATE, ReplicaRequests
 from cordwood.broker.membership.replica_roles import ReplicaRoles
-from cordwood.core.errors import InvalidRequestError, StaleControllerEpochError
+from cordwood.core.errors import (
+    InvalidRequestError,
+    StaleBrokerEpochError,
+    StaleControllerEpochError,
+)
 from cordwood.core.ports import Worker
 from cordwood.protocol.messages.stop_replica import StopReplicaRequest
 from cordwood.protocol.messages.update_metadata import UpdateMetadataRequest
@@ -27,11 +31,18 @@ async def nothing_to_load(_: object) -> None:
 class Member:
     def __init__(self, worker: Worker | None = None) -> None:
         self.harness = BrokerHarness()
-        fence = ControllerFence(lambda: 50)
+        self.broker_epoch = 50
+        self.registered = asyncio.Event()
+        self.registered.set()
+        fence = ControllerFence(lambda: self.broker_epoch)
         roles = ReplicaRoles(fence, self.harness.hosting, Followers(), load_configs=nothing_to_load)
         self.fence = fence
         self.requests = ReplicaRequests(
-            fence, roles, self.harness.metadata, worker=worker or InlineWorker()
+            fence,
+            roles,
+            self.harness.metadata,
+            registered=self.registered.wait,
+            worker=worker or InlineWorker(),
         )
 
 
@@ -62,6 +73,32 @@ def test_all_requests_have_the_same_fence() -> None:
         run(member.requests.update_metadata(update(2), connection_id=1))
 
     assert run(member.requests.leader_and_isr(assignment(role(), epoch=4))).error_code == 0
+
+
+def test_requests_for_the_process_before_this_one_are_rejected_after_the_registration() -> None:
+    member = Member()
+    member.broker_epoch = UNKNOWN_BROKER_EPOCH
+    member.registered.clear()
+    roles, image = assignment(role(), epoch=1), update(1)
+    stop = StopReplicaRequest(controller_id=2, controller_epoch=1, topic_states=[])
+    for each in (roles, image, stop):
+        each.broker_epoch = 50
+
+    async def scene() -> list[object]:
+        requests = member.requests
+        waiting = [
+            asyncio.ensure_future(requests.leader_and_isr(roles)),
+            asyncio.ensure_future(requests.stop_replica(stop)),
+            asyncio.ensure_future(requests.update_metadata(image, connection_id=1)),
+        ]
+        await turns(3)
+        assert not any(each.done() for each in waiting)
+        member.broker_epoch = 60
+        member.registered.set()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert [type(each) for each in run(scene())] == [StaleBrokerEpochError] * 3
+    assert member.harness.metadata.image.topics == {}
 
 
 def test_invalid_update_changes_neither_the_image_nor_the_fence() -> None:
