@@ -29,6 +29,8 @@ from tests.simulation.seed_blocks import below_floors, run_block, shown
 FIRST: Final = int(os.environ.get("CORDWOOD_FIRST_SEED", "0"))
 SEEDS: Final = 20_000 if os.environ.get("CORDWOOD_SOAK") == "1" else 1_000
 BLOCK: Final = 200
+#: Later seeds that have found a defect.
+LATER_SEEDS: Final = (3678, 10950, 19888)
 SCRIPTS: Final = Path(__file__).parent / "cluster_scripts"
 _PER_COLLECTION: Final = 10
 
@@ -88,6 +90,12 @@ def test_invariants_of_a_cluster_hold_with_every_seed(
 
     report(f"simulation of clusters, seeds {first} to {first + BLOCK - 1}: {shown(counts)}")
     assert below_floors(counts, FLOORS) == {}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", LATER_SEEDS)
+def test_invariants_of_a_cluster_hold_with_a_seed_that_has_found_a_defect(seed: int) -> None:
+    run_cluster_seed(seed)
 
 
 def test_every_kind_of_fault_has_a_floor() -> None:
