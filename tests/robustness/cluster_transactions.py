@@ -127,13 +127,18 @@ def _write_one(
 
 
 def read_committed(bootstrap: str) -> dict[int, list[int]]:
-    """Return the partitions of each transaction that consumers see."""
+    """Return the partitions of each transaction that consumers see.
+
+    The coordinator writes the markers of the last one after its response, so the ends are those of
+    the logs: a committed reader reaches them once all markers are there.
+    """
     found = defaultdict[int, list[int]](list)
     partitions = [(TOPIC, each) for each in range(PARTITIONS)]
+    with cordwood.Consumer(bootstrap, isolation_level="read_uncommitted") as consumer:
+        ends = consumer.end_offsets(partitions)
     with cordwood.Consumer(bootstrap, isolation_level="read_committed") as consumer:
         consumer.assign(partitions)
         consumer.seek_to_beginning(*partitions)
-        ends = consumer.end_offsets(partitions)
         while any(consumer.position(each) < end for each, end in ends.items()):
             for record in consumer.poll(timeout_ms=_POLL_MS):
                 assert record.value is not None
