@@ -165,7 +165,8 @@ def target_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def broker(target_logs: Path) -> Iterator[cordwood.Broker]:
     """Start a broker for the targets of replays."""
-    with cordwood.Broker(target_logs) as broker:
+    keeping = {"log.retention.ms": "-1"}  # the records are of 1970
+    with cordwood.Broker(target_logs, config=keeping) as broker:
         yield broker
 
 
