@@ -34,7 +34,7 @@ from tests.robustness.partitions import (
 from tests.robustness.producing import SENDERS, producing
 from tests.serving import CORDWOOD, PATIENCE_S, Serving, ended_with
 
-ROUNDS_TO_FIND: Final = 4
+ROUNDS_TO_FIND: Final = 8
 
 pytestmark = pytest.mark.timeout(1800)
 
