@@ -10,6 +10,7 @@ from typing import Final
 
 import typer
 
+from cordwood.cli.given_names import given_name, given_names
 from cordwood.core.errors import UnknownTopicOrPartitionError
 
 #: The characters of topic names; Kafka: `Topic.LEGAL_CHARS`.
@@ -18,17 +19,12 @@ _NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 def given_topics(arguments: Iterable[str] | None, options: Iterable[str] | None) -> list[str]:
     """Return the topics of the arguments and of `--topic`, each once."""
-    return list(dict.fromkeys((*(arguments or ()), *(options or ()))))
+    return given_names(arguments, options)
 
 
 def given_topic(argument: str | None, option: str | None) -> str:
     """Return the topic that is given as the argument or as `--topic`."""
-    if argument is not None and option is not None and argument != option:
-        raise typer.BadParameter(f"both {argument!r} and --topic {option!r}; give one topic")
-    topic = option if argument is None else argument
-    if topic is None:
-        raise typer.BadParameter("no topic is given; name it: TOPIC, or --topic TOPIC")
-    return topic
+    return given_name(argument, option, noun="topic", metavar="TOPIC", flag="--topic")
 
 
 def is_topic_name(text: str) -> bool:

@@ -11,6 +11,7 @@ from cordwood.cli.cluster_options import (
     connect_admin,
     ensure_topics,
 )
+from cordwood.cli.given_names import given_name
 from cordwood.cli.row_output import Row, print_rows
 
 if TYPE_CHECKING:
@@ -109,14 +110,9 @@ def list_transactions(
 
 def _given_id(argument: str | None, option: str | None) -> str:
     """Return the transactional id that is given as the argument or as the option."""
-    if argument is not None and option is not None and argument != option:
-        raise typer.BadParameter(f"both {argument!r} and --transactional-id {option!r}; give one")
-    given = option if argument is None else argument
-    if given is None:
-        raise typer.BadParameter(
-            "no transactional id is given; name it: ID, or --transactional-id ID"
-        )
-    return given
+    return given_name(
+        argument, option, noun="transactional id", metavar="ID", flag="--transactional-id"
+    )
 
 
 def _duration(given: int | None) -> int | None:

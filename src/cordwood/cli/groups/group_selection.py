@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from cordwood.cli.given_names import given_name, given_names
+
 if TYPE_CHECKING:
     from cordwood.client.admin.group_types import GroupListing
     from cordwood.client.blocking import Admin
@@ -17,7 +19,7 @@ def given_groups(
     arguments: Iterable[str] | None, options: Iterable[str] | None, *, is_all: bool
 ) -> list[str]:
     """Return the groups of the arguments and of `--group`; BadParameter for none, unless all."""
-    groups = list(dict.fromkeys((*(arguments or ()), *(options or ()))))
+    groups = given_names(arguments, options)
     if bool(groups) == is_all:
         raise typer.BadParameter("name groups: GROUP or --group GROUP; or give --all-groups")
     return groups
@@ -25,12 +27,7 @@ def given_groups(
 
 def given_group(argument: str | None, option: str | None) -> str:
     """Return the one group that is given as the argument or as `--group`."""
-    if argument is not None and option is not None and argument != option:
-        raise typer.BadParameter(f"both {argument!r} and --group {option!r}; give one group")
-    group = option if argument is None else argument
-    if group is None:
-        raise typer.BadParameter("no group is given; name it: GROUP, or --group GROUP")
-    return group
+    return given_name(argument, option, noun="group", metavar="GROUP", flag="--group")
 
 
 def consumer_groups(listed: "Sequence[GroupListing]") -> "list[GroupListing]":
