@@ -9,12 +9,7 @@ from cordwood.core.ports import FileKind, Files, Ports
 from cordwood.storage.files import file_names as names
 from cordwood.storage.log.log_loader import LogPlace
 from cordwood.workbench.salvage.batch_run import SourceWindows
-from cordwood.workbench.salvage.new_log import (
-    NewContents,
-    copy_topic_id,
-    removed_on_error,
-    write_log,
-)
+from cordwood.workbench.salvage.new_log import NewContents, create_log
 from cordwood.workbench.salvage.salvage import DEFAULT_OPTIONS, SalvageOptions
 from cordwood.workbench.salvage.salvage_report import MISSING, ReportedOffsets, SalvageReport
 from cordwood.workbench.salvage.salvage_target import named_partition, new_directory
@@ -43,9 +38,8 @@ def salvage_empty(
     end = max(known.end, lost_tail_end(find_lost_tail(files, source, log_end=start), start))
     place = LogPlace(partition=partition, directory=target, config=options.config, is_clean=True)
     contents = NewContents((), (), start, lambda *_: False)
-    with removed_on_error(files, target):
-        written = write_log(ports, place=place, contents=contents, windows=SourceWindows(files))
-    copy_topic_id(files, source, target=target)
+    windows = SourceWindows(files)
+    written = create_log(ports, source, place=place, contents=contents, windows=windows)
     lost = (ReportedOffsets(start, end - 1, MISSING),) if end > start else ()
     return SalvageReport(
         source=source,

@@ -113,7 +113,17 @@ class _NoDeletions:
         """Do nothing; never called."""
 
 
-def write_log(
+def create_log(
+    ports: Ports, source: str, *, place: LogPlace, contents: NewContents, windows: SourceWindows
+) -> WrittenLog:
+    """Write the log with the topic id of its source, or leave nothing."""
+    with _removed_on_error(ports.files, place.directory):
+        written = _write_log(ports, place=place, contents=contents, windows=windows)
+    _copy_topic_id(ports.files, source, target=place.directory)
+    return written
+
+
+def _write_log(
     ports: Ports, *, place: LogPlace, contents: NewContents, windows: SourceWindows
 ) -> WrittenLog:
     """Write the log and its checkpoints."""
@@ -145,7 +155,7 @@ def write_log(
 
 
 @contextmanager
-def removed_on_error(files: Files, target: str) -> Iterator[None]:
+def _removed_on_error(files: Files, target: str) -> Iterator[None]:
     """Remove the new partition if it cannot be completed: half of a log looks like a whole one."""
     try:
         yield
@@ -240,7 +250,7 @@ def _write_checkpoints(
         home.write_checkpoint(name, offsets)
 
 
-def copy_topic_id(files: Files, source: str, *, target: str) -> None:
+def _copy_topic_id(files: Files, source: str, *, target: str) -> None:
     """Copy the topic id to the new directory, if the old one has a readable one."""
     with suppress(DamagedFileError, BytesError):
         topic_id = read_partition_metadata(files, source)

@@ -38,12 +38,7 @@ from cordwood.workbench.salvage.file_runs import FileReader
 from cordwood.workbench.salvage.lost_offsets import SalvageLosses, find_lost
 from cordwood.workbench.salvage.lost_ranges import UNKNOWN_END, LostRange, LostRanges
 from cordwood.workbench.salvage.marker_bounds import gaps_with_markers
-from cordwood.workbench.salvage.new_log import (
-    NewContents,
-    copy_topic_id,
-    removed_on_error,
-    write_log,
-)
+from cordwood.workbench.salvage.new_log import NewContents, create_log
 from cordwood.workbench.salvage.offset_witnesses import NO_WITNESSES
 from cordwood.workbench.salvage.producer_events import ProducerEvents
 from cordwood.workbench.salvage.salvage_report import (
@@ -134,11 +129,9 @@ def salvage(
         )
         is_unended = doubtful_producers(survey.events, ends.markers)
         new = NewContents(runs, ends.markers, survey.known.log_start, is_unended)
-        with removed_on_error(files, target):
-            written = write_log(ports, place=place, contents=new, windows=windows)
+        written = create_log(ports, source, place=place, contents=new, windows=windows)
     finally:
         windows.close()
-    copy_topic_id(files, source, target=target)
     offsets = _reported(survey)
     return SalvageReport(
         source=source,
