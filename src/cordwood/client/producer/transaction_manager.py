@@ -75,6 +75,9 @@ class TransactionManager:
         self._wanted: set[TopicPartition] = set()
         self._added: set[TopicPartition] = set()
         self._is_begun = False
+        self._is_confirmed = False
+        #: Whether the coordinator has ended the transaction; the next epoch may still be due.
+        self.is_ended = False
         self._is_bump_due = False
 
     @property
@@ -86,6 +89,15 @@ class TransactionManager:
     def is_end_due(self) -> bool:
         """Whether the coordinator may know the transaction, so that it has to be ended."""
         return self._is_begun
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the coordinator certainly knows the transaction, unless it has ended it.
+
+        An addition without an answer may have been applied, or not. Brokers that add partitions
+        by themselves take the abort of a transaction that they do not know.
+        """
+        return self._is_confirmed or self.is_implicit
 
     @property
     def is_bump_due(self) -> bool:
@@ -133,6 +145,11 @@ class TransactionManager:
     def partitions_added(self, partitions: Iterable[TopicPartition]) -> None:
         """Remember the partitions that the coordinator has added."""
         self._added.update(partitions)
+        self._is_confirmed = True
+
+    def offsets_added(self) -> None:
+        """Remember that the coordinator has added the offsets of a group."""
+        self._is_confirmed = True
 
     def use_offsets(self) -> None:
         """Take offsets of a group into the transaction."""
@@ -195,7 +212,7 @@ class TransactionManager:
     def _finish(self) -> None:
         self.state, self.error = ProducerState.READY, None
         self._wanted, self._added = set(), set()
-        self._is_begun = self._is_bump_due = False
+        self._is_begun = self._is_confirmed = self.is_ended = self._is_bump_due = False
 
     def _require(self, state: ProducerState) -> None:
         if self.state is state:

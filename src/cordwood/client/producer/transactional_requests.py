@@ -103,6 +103,7 @@ class CoordinatorRequests:
         """Commit offsets of a group in the transaction; they count when it is committed."""
         if not self._manager.is_implicit:
             await self._add_offsets(group)
+            self._manager.offsets_added()
         request = offset_commit_request(
             self._manager.transactional_id, self._identity, group=group, offsets=offsets
         )

@@ -9,6 +9,7 @@ from typing import Final
 
 from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.network.network_client import NetworkClient
+from cordwood.client.producer.partition_queue import ProducerIdentity
 from cordwood.client.producer.sender import Sender
 from cordwood.client.producer.transaction_manager import ProducerState, TransactionManager
 from cordwood.client.producer.transactional_requests import CoordinatorRequests
@@ -108,25 +109,43 @@ class Transactions:
             await self.abort()
 
     async def _end(self, *, commit: bool) -> None:
-        identity = None
-        if self._manager.is_end_due:
-            try:
-                identity = await self._requests.end(commit=commit)
-                if self._manager.is_bump_due:
-                    identity, _ = await self._requests.request_identity()
-            except TransactionAbortableError as error:
-                if commit:
-                    self._manager.fail(error)
-                else:
-                    self._manager.fail_for_good(error)
-                raise
-            except InvalidTxnStateError as error:
+        try:
+            identity = await self._next_identity(commit=commit)
+        except TransactionAbortableError as error:
+            if commit:
+                self._manager.fail(error)
+            else:
                 self._manager.fail_for_good(error)
-                raise
-            except KafkaError as error:
-                if not error.retriable:
-                    self._manager.fail(error)
-                raise
+            raise
+        except InvalidTxnStateError as error:
+            self._manager.fail_for_good(error)
+            raise
+        except KafkaError as error:
+            if not error.retriable and commit and self._manager.is_ended:
+                self._manager.fail_for_good(error)  # an abort would come too late
+            elif not error.retriable:
+                self._manager.fail(error)
+            raise
         is_new = self._manager.end(identity)
         if is_new and self._manager.identity is not None:
             self._sender.adopt_identity(self._manager.identity)
+
+    async def _next_identity(self, *, commit: bool) -> ProducerIdentity | None:
+        """End the transaction, and return the identity of the next one; None if it stays.
+
+        A repeated call continues after the step that has succeeded last: the next epoch fences a
+        repeated EndTxn, too.
+        """
+        manager, identity = self._manager, None
+        if not manager.is_end_due:
+            return None
+        if not manager.is_ended:
+            try:
+                identity = await self._requests.end(commit=commit)
+            except InvalidTxnStateError:
+                if commit or manager.is_confirmed:
+                    raise  # otherwise the coordinator has no transaction to abort
+            manager.is_ended = True
+        if manager.is_bump_due:
+            identity, _ = await self._requests.request_identity()
+        return identity

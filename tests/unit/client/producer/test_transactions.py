@@ -172,3 +172,52 @@ def test_record_outside_a_transaction_is_rejected() -> None:
                 await sending.send("t", b"a")
 
     run(scene())
+
+
+def test_abort_of_a_transaction_that_the_coordinator_does_not_know_succeeds() -> None:
+    """The request that would have begun it did not arrive; its producer cannot know that."""
+    bumped = InitProducerIdResponse(error_code=0, producer_id=7, producer_epoch=1)
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, 1) as sending:
+            fake.script(AddPartitionsToTxnRequest, lambda request: added(request, 29), added)
+            fake.script(
+                EndTxnRequest, lambda _: ended(InvalidTxnStateError.code), lambda _: ended()
+            )
+            await sending.begin()
+            await sending.send("t", b"a")
+            with pytest.raises(Exception, match="call `abort`"):
+                await sending.commit()
+            fake.script(InitProducerIdRequest, lambda _: bumped)
+            await sending.abort()
+            await transaction(sending)
+            assert headers(fake) == [(1, 0, True)]
+
+    run(scene())
+
+
+def test_repeated_abort_continues_with_the_next_epoch() -> None:
+    """InitProducerId may have been handled: the next epoch would fence another EndTxn."""
+    timed_out = InitProducerIdResponse(
+        error_code=InvalidRequestError.code, producer_id=-1, producer_epoch=-1
+    )
+    bumped = InitProducerIdResponse(error_code=0, producer_id=7, producer_epoch=1)
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, 1) as sending:
+            fake.script(AddPartitionsToTxnRequest, added, added)
+            fake.script(EndTxnRequest, lambda _: ended(), lambda _: ended())
+            fake.script(ProduceRequest, lambda _: partition_answer(error_code=87))
+            await sending.begin()
+            await sending.send("t", b"invalid")
+            with pytest.raises(Exception, match="call `abort`"):
+                await sending.commit()
+            fake.script(InitProducerIdRequest, lambda _: timed_out, lambda _: bumped)
+            with pytest.raises(InvalidRequestError):
+                await sending.abort()
+            await sending.abort()
+            assert len(fake.requests(EndTxnRequest)) == 1
+            await transaction(sending)
+            assert headers(fake) == [(1, 0, True)]
+
+    run(scene())
