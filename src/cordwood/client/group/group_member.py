@@ -98,7 +98,8 @@ class GroupMember:
         self._error: MembershipError | None = None
         self._woken = WakeupSignal(client.runtime)
         self._cluster: Cluster | None = None
-        self._held_requests = 0
+        #: Requests that the coordinator may hold back, or whose coordinator is not found yet.
+        self._held_requests = set[asyncio.Task[None]]()
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = client.tasks.start(self._run())
 
@@ -157,6 +158,8 @@ class GroupMember:
         """
         if self._held_requests:
             self._coordinator.disconnect()  # the broker answers LeaveGroup after the held request
+            for each in self._held_requests:
+                each.cancel()  # one that is not sent yet would join the group again
         self.membership.leave(self._now_ms(), is_leaving_group=is_leaving_group)
         self._perform()
         try:
@@ -200,8 +203,11 @@ class GroupMember:
 
     def _perform_one(self, effect: Effect) -> None:
         match effect:
-            case SendRequest():
-                self._client.tasks.start(self._send(effect))
+            case SendRequest(request):
+                sending = self._client.tasks.start(self._send(effect))
+                if isinstance(request, (JoinGroupRequest, SyncGroupRequest)):
+                    self._held_requests.add(sending)
+                    sending.add_done_callback(self._held_requests.discard)
             case Rebalance():
                 self.due.append(effect)
             case LoadTopics(topics):
@@ -217,8 +223,6 @@ class GroupMember:
     async def _send(self, effect: SendRequest) -> None:
         request, member_id = effect.request, ""
         kind = _RESPONSES[type(request)]
-        is_held = isinstance(request, (JoinGroupRequest, SyncGroupRequest))
-        self._held_requests += is_held
         try:
             response = await self._coordinator.send(request, kind, timeout_ms=effect.timeout_ms)
             member_id = getattr(response, "member_id", "") or ""
@@ -230,8 +234,6 @@ class GroupMember:
             self.membership.on_error(request, unsupported, now_ms=self._now_ms())
         except KafkaError as error:
             self.membership.on_error(request, error, now_ms=self._now_ms(), member_id=member_id)
-        finally:
-            self._held_requests -= is_held
         self._perform()
 
     def _ensure_success(self, response: Response) -> None:

@@ -140,6 +140,20 @@ def test_leave_does_not_wait_for_a_join_that_the_coordinator_holds_back() -> Non
     run(scene())
 
 
+def test_join_that_waits_for_its_coordinator_is_not_sent_after_the_leave() -> None:
+    async def scene() -> None:
+        async with coordinator(t=1) as fake, member(fake) as reader:
+            reader.subscribe(["t"])
+            await reader.poll(0)
+            await reader.unsubscribe()
+            fake.append("t", batch(b"a"))
+            reader.subscribe(["t"])
+            await values(reader, 1)
+            assert len(fake.requests(JoinGroupRequest)) == 1
+
+    run(scene())
+
+
 def test_broker_without_the_new_protocol_is_an_error_with_a_remedy() -> None:
     async def scene() -> None:
         async with coordinator(t=1) as fake, member(fake, group_protocol="consumer") as reader:
