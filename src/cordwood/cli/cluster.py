@@ -260,16 +260,18 @@ def reassign(  # noqa: PLR0913  # tidy: allow[parameters] the options of a comma
             )
         if wanted is None:
             wanted = moves.moved(admin) if is_verified else moves.moving(admin)
-            if not wanted:
-                print_message("no partition moves")
         target = None if replicas is None else parse_replicas(replicas)
         if is_verified:
+            if not wanted:
+                print_message("no partition moves")
             rows = moves.verify(admin, wanted, target=target, preserve_throttles=preserve_throttles)
             print_rows(rows, as_json=as_json)
             if any(each["State"] != moves.COMPLETE for each in rows):
                 raise typer.Exit(1)
         elif is_cancelled:
             errors = moves.cancel(admin, wanted, preserve_throttles=preserve_throttles)
+            if not errors:
+                print_message("no partition moves")
             _print_outcomes(errors, done="the move is cancelled")
         else:
             assert target is not None, "the replicas were given"

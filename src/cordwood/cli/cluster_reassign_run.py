@@ -4,12 +4,12 @@ Kafka: `ReassignPartitionsCommand`.
 
     execute    the throttles first, then the moves
     verify     the state of each partition; the throttles are removed when no move is in progress
-    cancel     the moves, then the throttles
+    cancel     the moves, also those between directories, then the throttles
 
 Throttles are removed from all brokers: it is not known which ones earlier moves have concerned.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -98,8 +98,9 @@ def _move_between_directories(
 
 
 def moving(admin: "Admin") -> list[tuple[str, int]]:
-    """Return the partitions that move."""
-    return [(name.topic, name.partition) for name in sorted(admin.list_reassignments())]
+    """Return the partitions that move, to other brokers or to other directories."""
+    found = {*admin.list_reassignments(), *_future_replicas(admin)}
+    return [(name.topic, name.partition) for name in sorted(found)]
 
 
 def moved(admin: "Admin") -> list[tuple[str, int]]:
@@ -147,11 +148,37 @@ def verify(
 def cancel(
     admin: "Admin", partitions: Iterable[tuple[str, int]], *, preserve_throttles: bool
 ) -> "dict[TopicPartition, KafkaError | None]":
-    """Cancel moves; return the error of each."""
-    wanted = [*partitions]
-    errors = admin.reassign(dict.fromkeys(wanted))
-    if not preserve_throttles:
-        _remove_throttles(admin, {topic for topic, _ in wanted})
+    """Cancel moves between brokers and between directories; return the error of each.
+
+    Partitions that do not move are left out. The throttles stay after an error, as in Kafka.
+    """
+    wanted = {*map(_named, partitions)}
+    in_progress = sorted(wanted & admin.list_reassignments().keys())
+    errors = admin.reassign(dict.fromkeys(in_progress)) if in_progress else {}
+    if not any(errors.values()):
+        errors |= _cancel_between_directories(admin, wanted)
+    if not (preserve_throttles or any(errors.values())):
+        _remove_throttles(admin, {name.topic for name in wanted})
+    return errors
+
+
+def _cancel_between_directories(
+    admin: "Admin", partitions: Collection[TopicPartition]
+) -> "dict[TopicPartition, KafkaError | None]":
+    """Move replicas to the directories that they have: that removes their future logs."""
+    errors = dict[TopicPartition, KafkaError | None]()
+    for broker in admin.describe_cluster().brokers:
+        logs = [
+            (_named((each.topic, each.partition)), directory.path, each.is_future)
+            for directory in admin.describe_log_dirs(broker.node_id)
+            for each in directory.partitions
+        ]
+        copied = {name for name, _, is_future in logs if is_future}.intersection(partitions)
+        back: dict[tuple[str, int], str] = {
+            name: path for name, path, is_future in logs if name in copied and not is_future
+        }
+        answers = admin.alter_replica_log_dirs(broker.node_id, back) if back else {}
+        errors |= {name: errors.get(name) or error for name, error in answers.items()}
     return errors
 
 

@@ -151,3 +151,43 @@ def test_second_move_needs_the_option_and_a_cancellation_removes_throttles() -> 
             assert await states(found, [1, 2]) == [COMPLETE]
 
     run(scene())
+
+
+def logs_of(admin: Admin) -> set[tuple[int, str, bool]]:
+    """Return the logs of the partition: broker, directory, and whether it is a future log."""
+    return {
+        (node_id, directory.path, each.is_future)
+        for node_id in (1, 2, 3)
+        for directory in admin.describe_log_dirs(node_id)
+        for each in directory.partitions
+        if each.topic == "orders"
+    }
+
+
+def test_cancellation_ends_moves_between_directories_too() -> None:
+    async def scene() -> None:
+        async with cluster() as found:
+            for node_id in (1, 2, 3):
+                await found.start(node_id, log_dirs="/a,/b", replica_fetch_max_bytes="1500")
+            await create_orders(found)
+            for number in range(8):
+                await produce(found, b"%1000d" % number)
+            before = await call(found, logs_of)
+            other = {node_id: "/b" if path == "/a" else "/a" for node_id, path, _ in before}
+            await execute(found, [1, 2, 3], MoveOptions(log_dirs=other, log_dirs_throttle=1))
+            copied = await call(found, logs_of) - before
+            assert copied == {(node_id, path, True) for node_id, path in other.items()}
+            assert await call(found, cluster_reassign_run.moving) == [ORDERS]
+
+            errors = await call(
+                found,
+                lambda admin: cluster_reassign_run.cancel(
+                    admin, [ORDERS], preserve_throttles=False
+                ),
+            )
+
+            assert errors == {NAME: None}
+            assert await call(found, logs_of) == before
+            assert await call(found, cluster_reassign_run.moving) == []
+
+    run(scene())
