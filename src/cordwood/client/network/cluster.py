@@ -5,8 +5,11 @@ the snapshot, because each broker updates its metadata cache independently:
 
     higher or equal leader epoch   replaces the known leadership
     another topic id               replaces it: the topic was recreated, its epochs begin again
+    the id of a replaced topic     is ignored: ids do not return. Java takes it for another topic
     lower leader epoch             is ignored, as in Java; but after LOWER_ANSWERS of them, each
                                    after a leader has rejected the known leadership, it replaces it
+
+The id of a replaced topic counts again after LOWER_ANSWERS of them in a row.
 
 The last rule ends the retries of a client whose cluster has lost its metadata, or has restored
 older ones. The leader itself rejects the known epoch as unknown then, or there was no leader. Other
@@ -53,7 +56,8 @@ class TopicInfo(NamedTuple):
     """Partitions of a topic by number, or the broker's error code for the topic.
 
     `former` are the partitions before the error, for their leader epochs. A broker that has just
-    started knows no topics; the next broker asked may have a lower epoch.
+    started knows no topics; the next broker asked may have a lower epoch. `replaced` has the ids of
+    the topics that had the name before, and `replaced_answers` counts their answers in a row.
     """
 
     name: str
@@ -62,6 +66,8 @@ class TopicInfo(NamedTuple):
     is_internal: bool = False
     error_code: int = 0
     former: "TopicInfo | None" = None
+    replaced: frozenset[Uuid] = frozenset()
+    replaced_answers: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +155,10 @@ class Cluster:
             has_id = known is not None and known.topic_id != NO_UUID
             former = known if has_id else None  # without ids another topic may have the name
             return TopicInfo(name, topic.topic_id, {}, topic.is_internal, topic.error_code, former)
+        if known is not None and topic.topic_id in known.replaced:
+            answers = known.replaced_answers + 1
+            if answers < LOWER_ANSWERS:
+                return known._replace(replaced_answers=answers)
         is_same = known is not None and known.topic_id == topic.topic_id
         before = known.partitions if known is not None and is_same else {}
         partitions = {
@@ -160,8 +170,20 @@ class Cluster:
             for each in topic.partitions
         }
         return TopicInfo(
-            name, topic.topic_id, MappingProxyType(partitions), topic.is_internal, topic.error_code
+            name,
+            topic.topic_id,
+            MappingProxyType(partitions),
+            topic.is_internal,
+            topic.error_code,
+            replaced=_replaced(known, topic.topic_id),
         )
+
+
+def _replaced(known: TopicInfo | None, topic_id: Uuid) -> frozenset[Uuid]:
+    """Return the ids of the topics that had the name before the one with this id."""
+    if known is None:
+        return frozenset()
+    return known.replaced.union({known.topic_id}).difference({topic_id, NO_UUID})
 
 
 def _newer(

@@ -13,8 +13,13 @@ from cordwood.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from tests.unit.client.fake_broker import NODE, FakeBroker, broker, run
+from cordwood.protocol.schema import Response
+from tests.unit.client.fake_broker import NODE, FakeBroker, Hangup, broker, run
 from tests.unit.client.samples import LONG_MS, T0, batch, consumer, fetched, values
+
+
+def hang_up(_: object) -> Response:
+    raise Hangup
 
 
 async def read_two(fake: FakeBroker, reader: Consumer[bytes, bytes]) -> None:
@@ -208,5 +213,25 @@ def test_recreated_topic_resets_the_position(reset: str) -> None:
                     await reader.poll(LONG_MS)
                 reader.seek(T0, 0)
             assert await values(reader, 3) == [b"x", b"y", b"z"]
+
+    run(scene())
+
+
+def test_position_survives_the_metadata_of_a_broker_with_the_replaced_topic() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake, auto_offset_reset="none") as reader:
+            await read_two(fake, reader)
+            outdated = fake.metadata(MetadataRequest(topics=None))
+            fake.recreate("t")
+            for value in (b"x", b"y"):
+                fake.append("t", batch(value))
+            with pytest.raises(OffsetOutOfRangeError, match="another one has the name"):
+                await reader.poll(LONG_MS)
+            reader.seek(T0, 0)
+            assert await values(reader, 2) == [b"x", b"y"]
+            fake.script(MetadataRequest, lambda _: outdated)
+            fake.script(FetchRequest, hang_up)
+            fake.append("t", batch(b"z"))
+            assert await values(reader, 1) == [b"z"]
 
     run(scene())

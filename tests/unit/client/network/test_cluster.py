@@ -83,6 +83,27 @@ def test_recreated_topic_starts_with_any_epoch() -> None:
     assert cluster.leader_of("t", 0) == 2
 
 
+def after_replaced_answers(times: int) -> Cluster:
+    cluster = Cluster().updated(response(1, 4)).updated(response(2, 0, OTHER_ID))
+    for _ in range(times):
+        cluster = cluster.updated(response(1, 4))
+    return cluster
+
+
+def test_replaced_topic_does_not_return_with_the_answer_of_an_outdated_broker() -> None:
+    cluster = after_replaced_answers(LOWER_ANSWERS - 1)
+
+    assert (cluster.topic_id("t"), cluster.leader_of("t", 0)) == (OTHER_ID, 2)
+    assert cluster.updated(response(1, 1, OTHER_ID)).leader_of("t", 0) == 1
+
+
+def test_replaced_topic_returns_after_repeated_answers() -> None:
+    cluster = after_replaced_answers(LOWER_ANSWERS)
+
+    assert (cluster.topic_id("t"), cluster.leader_of("t", 0)) == (ID, 1)
+    assert cluster.updated(response(2, 0, OTHER_ID)).topic_id("t") == ID
+
+
 def test_named_leader_counts_when_it_is_newer() -> None:
     cluster = Cluster().updated(response(1, 4))
     address = Address("new", 3)
