@@ -22,6 +22,7 @@ from cordwood.core.errors import (
     InvalidTxnStateError,
     KafkaError,
     ProducerFencedError,
+    TransactionAbortableError,
     TransactionalIdAuthorizationFailedError,
     UnsupportedVersionError,
 )
@@ -220,6 +221,8 @@ class TransactionManager:
         remedy = _REMEDIES[self.state]
         reason = f" ({self.error})" if self.error is not None else ""
         kind = InvalidTxnStateError if self.error is None else type(self.error)
+        if self.error is not None and self.error.retriable:
+            kind = TransactionAbortableError  # a repeated call has the same result
         raise kind(
             f"{self._shown}: the producer is in state {self.state.value!r}{reason}; {remedy}"
         )

@@ -8,6 +8,7 @@ from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
     InvalidTxnStateError,
     ProducerFencedError,
+    RequestTimedOutError,
     TransactionAbortableError,
 )
 
@@ -42,6 +43,15 @@ def test_error_names_the_state_and_the_remedy() -> None:
 
     with pytest.raises(TransactionAbortableError, match=r"'etl': .*\(t-0: lost\); call `abort`"):
         manager.ensure_open()
+
+
+def test_retriable_error_of_a_batch_is_to_be_followed_by_an_abort() -> None:
+    """A commit that has timed out may be repeated; one whose batch has timed out may not."""
+    manager = begun(1)
+    manager.fail(RequestTimedOutError("t-0: not sent within 120000 ms"))
+
+    with pytest.raises(TransactionAbortableError, match=r"not sent within .*call `abort`"):
+        manager.prepare_commit()
 
 
 def test_fatal_error_stays() -> None:
