@@ -28,7 +28,9 @@ async def leader_and_isr(
     request: LeaderAndIsrRequest,
 ) -> LeaderAndIsrResponse:
     """Take the roles of replicas."""
-    return await _replicas(broker, context, request).leader_and_isr(request)
+    return await _replicas(broker, context, request).leader_and_isr(
+        request, connection_id=context.connection.id
+    )
 
 
 async def stop_replica(
@@ -37,7 +39,9 @@ async def stop_replica(
     request: StopReplicaRequest,
 ) -> StopReplicaResponse:
     """Stop replicas, and delete their logs if set."""
-    return await _replicas(broker, context, request).stop_replica(request)
+    return await _replicas(broker, context, request).stop_replica(
+        request, connection_id=context.connection.id
+    )
 
 
 async def update_metadata(

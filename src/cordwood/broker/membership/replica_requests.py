@@ -48,30 +48,35 @@ class ReplicaRequests:
         self._worker = worker
         self._updating = asyncio.Lock()
 
-    async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+    async def leader_and_isr(
+        self, request: LeaderAndIsrRequest, *, connection_id: int
+    ) -> LeaderAndIsrResponse:
         """Take the roles of replicas."""
         await self._registered()
-        return await self._roles.assign(request)
+        return await self._roles.assign(request, connection_id=connection_id)
 
-    async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+    async def stop_replica(
+        self, request: StopReplicaRequest, *, connection_id: int
+    ) -> StopReplicaResponse:
         """Stop replicas, and delete their logs if set."""
         await self._registered()
-        return await self._roles.stop(request)
+        return await self._roles.stop(request, connection_id=connection_id)
 
     async def update_metadata(
         self, request: UpdateMetadataRequest, *, connection_id: int
     ) -> UpdateMetadataResponse:
         """Publish the next image; InvalidRequestError for one that no cluster can have."""
         await self._registered()
-        epochs = {
+        origin = {
             "controller_epoch": request.controller_epoch,
             "broker_epoch": request.broker_epoch,
+            "connection_id": connection_id,
         }
         async with self._updating:
-            self._fence.ensure_current(**epochs)
+            self._fence.ensure_current(**origin)
             image = await self._next_image(request)
-            # A later controller may have sent another request meanwhile.
-            self._fence.admit_image(**epochs, connection_id=connection_id)
+            # A later request may have come through another connection meanwhile.
+            self._fence.admit(**origin)
             self._metadata.publish(image)
         return UpdateMetadataResponse(error_code=0)
 

@@ -118,11 +118,15 @@ class ReplicaRoles:
 
     # -- LeaderAndIsr
 
-    async def assign(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+    async def assign(
+        self, request: LeaderAndIsrRequest, *, connection_id: int
+    ) -> LeaderAndIsrResponse:
         """Take the roles; raise StaleControllerEpochError or StaleBrokerEpochError for all."""
         async with self._turn:
             self._fence.admit(
-                controller_epoch=request.controller_epoch, broker_epoch=request.broker_epoch
+                controller_epoch=request.controller_epoch,
+                broker_epoch=request.broker_epoch,
+                connection_id=connection_id,
             )
             # As in Kafka, the last state of a partition counts.
             assigned = {each.name: each async for each in _in_turns(_assigned_roles(request))}
@@ -216,11 +220,13 @@ class ReplicaRoles:
 
     # -- StopReplica
 
-    async def stop(self, request: StopReplicaRequest) -> StopReplicaResponse:
+    async def stop(self, request: StopReplicaRequest, *, connection_id: int) -> StopReplicaResponse:
         """Stop replicas; raise StaleControllerEpochError or StaleBrokerEpochError for all."""
         async with self._turn:
             self._fence.admit(
-                controller_epoch=request.controller_epoch, broker_epoch=request.broker_epoch
+                controller_epoch=request.controller_epoch,
+                broker_epoch=request.broker_epoch,
+                connection_id=connection_id,
             )
             stopped = {name: state async for name, state in _in_turns(_stopped_replicas(request))}
             codes = {

@@ -66,13 +66,16 @@ def test_all_requests_have_the_same_fence() -> None:
     stop = StopReplicaRequest(controller_id=2, controller_epoch=2, topic_states=[])
 
     with pytest.raises(StaleControllerEpochError):
-        run(member.requests.leader_and_isr(assignment(role(), epoch=2)))
+        run(member.requests.leader_and_isr(assignment(role(), epoch=2), connection_id=1))
     with pytest.raises(StaleControllerEpochError):
-        run(member.requests.stop_replica(stop))
+        run(member.requests.stop_replica(stop, connection_id=1))
     with pytest.raises(StaleControllerEpochError):
         run(member.requests.update_metadata(update(2), connection_id=1))
 
-    assert run(member.requests.leader_and_isr(assignment(role(), epoch=4))).error_code == 0
+    assert (
+        run(member.requests.leader_and_isr(assignment(role(), epoch=4), connection_id=1)).error_code
+        == 0
+    )
 
 
 def test_requests_for_the_process_before_this_one_are_rejected_after_the_registration() -> None:
@@ -87,8 +90,8 @@ def test_requests_for_the_process_before_this_one_are_rejected_after_the_registr
     async def scene() -> list[object]:
         requests = member.requests
         waiting = [
-            asyncio.ensure_future(requests.leader_and_isr(roles)),
-            asyncio.ensure_future(requests.stop_replica(stop)),
+            asyncio.ensure_future(requests.leader_and_isr(roles, connection_id=1)),
+            asyncio.ensure_future(requests.stop_replica(stop, connection_id=1)),
             asyncio.ensure_future(requests.update_metadata(image, connection_id=1)),
         ]
         await turns(3)
@@ -147,7 +150,7 @@ def test_update_of_an_earlier_controller_that_was_computed_meanwhile_is_not_publ
             member.requests.update_metadata(update(1, SMALL_UPDATE + 1), connection_id=1)
         )
         await turns(3)
-        member.fence.admit(controller_epoch=2, broker_epoch=50)
+        member.fence.admit(controller_epoch=2, broker_epoch=50, connection_id=1)
         worker.go_on()
         with pytest.raises(StaleControllerEpochError):
             await answering

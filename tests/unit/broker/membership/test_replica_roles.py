@@ -65,6 +65,8 @@ class Member:
         self.harness = BrokerHarness()
         self.followers = Followers()
         self.loaded = list[str]()
+        #: The connection of the controller.
+        self.connection_id = 1
         self.roles = ReplicaRoles(
             ControllerFence(lambda: 50),
             self.harness.hosting,
@@ -78,7 +80,8 @@ class Member:
     def assign(
         self, *states: LeaderAndIsrPartitionState, topic_id: Uuid = ORDERS_ID, epoch: int = 1
     ) -> list[int]:
-        response = run(self.roles.assign(assignment(*states, topic_id=topic_id, epoch=epoch)))
+        request = assignment(*states, topic_id=topic_id, epoch=epoch)
+        response = run(self.roles.assign(request, connection_id=self.connection_id))
         assert response.error_code == 0
         assert [each.topic_id for each in response.topics] == [topic_id]
         return [each.error_code for each in response.topics[0].partition_errors]
@@ -88,7 +91,7 @@ class Member:
         request = StopReplicaRequest(
             controller_id=2, controller_epoch=1, broker_epoch=50, topic_states=topics
         )
-        response = run(self.roles.stop(request))
+        response = run(self.roles.stop(request, connection_id=self.connection_id))
         assert response.error_code == 0
         return [each.error_code for each in response.partition_errors]
 
@@ -217,7 +220,7 @@ def test_topic_name_that_no_log_can_have_is_refused_alone(name: str) -> None:
         LeaderAndIsrTopicState(topic_name=name, topic_id=OTHER_ID, partition_states=[state()])
     ]
 
-    response = run(member.roles.assign(request))
+    response = run(member.roles.assign(request, connection_id=1))
 
     codes = [each.partition_errors[0].error_code for each in response.topics]
     assert codes == [0, InvalidTopicError.code]
@@ -264,9 +267,13 @@ def test_request_of_an_earlier_controller_changes_nothing() -> None:
     member.assign(state(leader=2), epoch=3)
 
     with pytest.raises(StaleControllerEpochError):
-        run(member.roles.assign(assignment(state(epoch=1), epoch=2)))
+        run(member.roles.assign(assignment(state(epoch=1), epoch=2), connection_id=1))
     with pytest.raises(StaleBrokerEpochError):
-        run(member.roles.assign(assignment(state(epoch=1), epoch=3, broker_epoch=49)))
+        run(
+            member.roles.assign(
+                assignment(state(epoch=1), epoch=3, broker_epoch=49), connection_id=1
+            )
+        )
 
     assert member.role() == Follower(2, LeaderEpoch(0))
 
@@ -310,6 +317,34 @@ def test_replica_with_a_later_leader_epoch_is_not_stopped() -> None:
     assert isinstance(member.role(), Leader)
 
 
+def test_late_assignment_of_a_deleted_replica_does_not_restore_its_log() -> None:
+    member = Member()
+    member.assign(state())
+    member.connection_id = 2
+    member.stop(stopped(epoch=-2, is_deleted=True))
+
+    member.connection_id = 1
+    with pytest.raises(StaleControllerEpochError, match="through connection 2"):
+        member.assign(state())
+
+    assert not member.harness.manager.logs
+
+
+def test_late_deletion_does_not_delete_the_replica_of_the_next_topic() -> None:
+    member = Member()
+    member.assign(state())
+    member.connection_id = 2
+    member.stop(stopped(epoch=-2, is_deleted=True))
+    member.assign(state(), topic_id=OTHER_ID)
+
+    member.connection_id = 1
+    with pytest.raises(StaleControllerEpochError, match="through connection 2"):
+        member.stop(stopped(epoch=-2, is_deleted=True))
+
+    assert isinstance(member.role(), Leader)
+    assert member.harness.manager.topic_id(partition()) == OTHER_ID
+
+
 def test_stopped_replica_that_cannot_be_deleted_has_an_error() -> None:
     member = Member()
     member.assign(state())
@@ -340,5 +375,5 @@ def test_request_of_many_partitions_leaves_the_loop_to_others() -> None:
         ],
     )
 
-    assert run(turns_until(member.roles.assign(refused))) > 4 * 1_000 // 200
-    assert run(turns_until(member.roles.stop(stopping))) > 400 // 20
+    assert run(turns_until(member.roles.assign(refused, connection_id=1))) > 4 * 1_000 // 200
+    assert run(turns_until(member.roles.stop(stopping, connection_id=1))) > 400 // 20
