@@ -294,10 +294,17 @@ class Partition:  # tidy: allow[class-lines] the calls of all roles, each of a f
         """Return the function that stores the fetch offset of a follower after its read.
 
         Raises for a broker that is not an assigned replica: it has a newer assignment, if it sends
-        the leader epoch.
+        the leader epoch. Raises for a late fetch of an earlier registration: the broker may have
+        lost the end of its log since.
         """
         leader = self._lead()
-        if leader.role.replica(replica_id) is not None:
+        replica = leader.role.replica(replica_id)
+        if replica is not None:
+            if NO_BROKER_EPOCH < broker_epoch < replica.broker_epoch:
+                raise NotLeaderOrFollowerError(
+                    f"{self.name}: the fetch of broker {replica_id} has broker epoch "
+                    f"{broker_epoch}, and an earlier one {replica.broker_epoch}"
+                )
             return partial(
                 leader.record_fetch, replica_id, log_start=log_start, broker_epoch=broker_epoch
             )

@@ -4,11 +4,13 @@ import errno
 
 import pytest
 
+from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_role import Offline
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     KafkaStorageError,
+    NotLeaderOrFollowerError,
     OffsetOutOfRangeError,
     PolicyViolationError,
     UnknownLeaderEpochError,
@@ -197,6 +199,20 @@ def test_offline_partition_keeps_no_frames_of_its_rejected_requests() -> None:
 
     assert isinstance(orders.role, Offline)
     assert orders.role.error.__traceback__ is None
+
+
+def test_late_fetch_of_an_earlier_registration_does_not_count() -> None:
+    """The broker has lost the end of its log since, in a crash of its machine."""
+    orders = BrokerHarness().host()
+    orders.apply(PartitionImage((1, 2), (1, 2), 1, 1))
+    orders.log.epoch_file.save()
+    pending = orders.append(memoryview(batch()))
+    orders.follower(2, leader_epoch=1, broker_epoch=7)(0)
+
+    with pytest.raises(NotLeaderOrFollowerError, match="has broker epoch 6, and an earlier one 7"):
+        orders.follower(2, leader_epoch=1, broker_epoch=6)(1)
+
+    assert (pending.done(), high_watermark(orders)) == (False, 0)
 
 
 def test_partition_without_a_log_is_offline() -> None:
