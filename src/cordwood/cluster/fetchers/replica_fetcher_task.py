@@ -250,6 +250,8 @@ class ReplicaFetcherTask:
         partition = action.partition
         log = self._log(partition)
         if log is None:
+            # The partition may return with another log, for which this action must have ended.
+            self._fetcher.abandon(action)
             return None
         if error is None:
             return self._fetcher.applied(action, log=log)

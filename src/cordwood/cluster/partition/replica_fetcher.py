@@ -358,6 +358,10 @@ class ReplicaFetcher:
         self._set(name, _failed(state, error))
         return None
 
+    def abandon(self, action: LogAction) -> None:
+        """End an action whose partition has no usable log any more."""
+        self._end(action)
+
     def _begin(
         self, partition: TopicPartition, state: PartitionFetchState, log: FollowerLog
     ) -> LogAction | None:

@@ -7,6 +7,7 @@ from cordwood.core.errors import (
     CorruptMessageError,
     KafkaStorageError,
     NetworkError,
+    NotLeaderOrFollowerError,
     OffsetOutOfRangeError,
 )
 from cordwood.core.types import LeaderEpoch, Offset
@@ -23,6 +24,7 @@ from tests.unit.cluster.fetchers.fetcher_world import (
     A,
     B,
     FetcherWorld,
+    MemoryLog,
     data,
     response,
     run,
@@ -289,5 +291,27 @@ def test_replica_in_sync_follows_another_leader_above_the_limit() -> None:
         await world.pass_time(0)
 
         assert world.channel.fetched == [[(0, 0)]]
+
+    run(scene)
+
+
+def test_partition_that_returns_after_a_change_without_a_log_is_copied() -> None:
+    """Its topic is deleted while a change waits for the disk, and created again after it."""
+
+    async def scene(world: FetcherWorld) -> None:
+        stopped = NotLeaderOrFollowerError("the partition has been deleted")
+        world.replicas.logs[A] = MemoryLog(is_held=True, error=stopped)
+        await world.follow(A, B)
+        await world.answer(response(data(A, 1), data(B, 1)))
+        world.manager.stop_following([A])
+        del world.replicas.logs[A]
+        world.replicas.go_on()
+        await world.pass_time(0)
+
+        world.replicas.logs[A] = MemoryLog()
+        await world.follow(A)
+        await world.answer(response(data(B, 1)))
+
+        assert world.channel.fetched[-1] == [(0, 0), (1, 2)]
 
     run(scene)

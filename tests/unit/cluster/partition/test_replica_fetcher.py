@@ -436,6 +436,17 @@ def test_throttled_partition_alone_is_looked_at_after_the_backoff() -> None:
     assert of.wakes_at_ms(now_ms=5) == 5 + BACKOFF_MS
 
 
+def test_partition_returns_after_an_action_without_a_log() -> None:
+    of = fetcher()
+    action = act(of, fetched())
+    of.remove([A])
+    of.abandon(action)
+
+    assert of.add(A, NO_UUID, leader_epoch=0, log=LOG) is None
+
+    assert request(of).partitions[A].leader_epoch == 0
+
+
 def test_paused_partition_is_not_looked_at_because_of_a_throttle() -> None:
     of = throttled_fetcher(A, B)
     of.pause(A)
