@@ -136,7 +136,7 @@ class PartitionFollower:
                 with self._use:
                     checked = self.log.begin_follower_append(piece, leader_epoch=self.role.epoch)
             except UnexpectedOffsetError as error:
-                yield from self._restart(error)
+                yield from self._restart(error, leader_start=bounds.log_start)
                 continue
             # The log may move to another directory during each wait.
             while (change := self._change_files(checked)) is not None:
@@ -158,14 +158,15 @@ class PartitionFollower:
         manager = self._resources.manager
         return prepare_append(manager, self.log, prepared=checked, use=self._use)
 
-    def _restart(self, error: UnexpectedOffsetError) -> _Steps:
-        """Restart an empty log at the first offset of a batch that begins below its end.
+    def _restart(self, error: UnexpectedOffsetError, *, leader_start: int) -> _Steps:
+        """Restart a log at the first offset of a batch that begins below its end.
 
-        The leader's log start is within that batch, after a deletion of records.
+        The leader's log start is within that batch, after a deletion of records, and the log has no
+        record that the leader has: it is empty, or was truncated to the leader's log start.
         """
-        bounds = self.log.bounds
-        first = error.base_offset
-        if bounds.log_start != bounds.log_end or first is None or first >= bounds.log_end:
+        bounds, first = self.log.bounds, error.base_offset
+        is_needed = bounds.log_start < bounds.log_end and leader_start < bounds.log_end
+        if is_needed or first is None or first >= bounds.log_end:
             raise error
         manager, partition = self._resources.manager, self.log.partition
         yield from self._truncate(lambda: truncate_fully(manager, partition, offset=first))

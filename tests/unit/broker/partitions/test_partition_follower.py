@@ -190,6 +190,19 @@ def test_empty_log_restarts_at_the_batch_that_contains_the_leaders_log_start() -
     assert follower.log.base_offsets == (10,)
 
 
+def test_log_that_the_leader_has_deleted_restarts_at_the_batch_with_the_leaders_log_start() -> None:
+    """It was truncated to the leader's log start, where the leader's first epoch begins."""
+    _, follower = followed()
+    append(follower, *range(12))
+
+    data = memoryview(batch(5, at=10, epoch=1))
+    with pytest.raises(InvalidRecordError, match="below the log end"):
+        follower.append(data, LeaderBounds(15, 11))
+    assert follower.append(data, LeaderBounds(15, 12)) is None
+
+    assert bounds_of(follower) == (12, 15, 15)
+
+
 def test_abort_of_a_transaction_has_its_file_before_the_append() -> None:
     worker = HeldWorker(holds_files=True)
     _, follower = followed(worker=worker)
