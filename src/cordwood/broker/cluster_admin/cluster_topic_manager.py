@@ -12,7 +12,7 @@ A change that is not in the image at the deadline has the result REQUEST_TIMED_O
 stored. A request that has begun to store is completed, even if it is cancelled or has timed out.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
@@ -46,6 +46,7 @@ from cordwood.core.errors import (
     ReassignmentInProgressError,
     RequestTimedOutError,
     TopicAlreadyExistsError,
+    UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
 from cordwood.core.ports import Lane, Random, Worker
@@ -162,7 +163,8 @@ class ClusterTopicManager:
         is_large = len(references) > ELEMENTS_PER_TURN
         selection = await self._run_blocking(find) if is_large else find()
         topic_ids, rejected = {**selection.topic_ids}, [*selection.rejected]
-        scene = self._delete(topic_ids, rejected)
+        by_id = {each.topic_id for each in references if each.name is None}
+        scene = self._delete(topic_ids, rejected, by_id=by_id)
         try:
             await self._tasks.run(scene, deadline=_limit(deadline))
         except RequestTimedOutError as error:
@@ -246,13 +248,19 @@ class ClusterTopicManager:
         return topic
 
     async def _delete(
-        self, topic_ids: dict[str, Uuid], rejected: list[tuple[TopicReference, KafkaError]]
+        self,
+        topic_ids: dict[str, Uuid],
+        rejected: list[tuple[TopicReference, KafkaError]],
+        *,
+        by_id: Collection[Uuid],
     ) -> None:
+        """Request deletions; the image may be behind a topic that was created again."""
         with zookeeper_outcome():
             for name, topic_id in tuple(topic_ids.items()):
+                expected = topic_id if topic_id in by_id else None
                 try:
-                    await self._store.request_deletion(name)
-                except UnknownTopicOrPartitionError as error:
+                    await self._store.request_deletion(name, expected)
+                except (UnknownTopicOrPartitionError, UnknownTopicIdError) as error:
                     del topic_ids[name]
                     rejected.append((TopicReference(name, topic_id), error.with_traceback(None)))
 

@@ -10,6 +10,7 @@ from cordwood.broker.topics.topic_planning import NewPartitions, PlannedTopic
 from cordwood.broker.topics.topic_selection import TopicReference
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.cluster.controller.context.replica_assignment import ReplicaAssignment
+from cordwood.cluster.controller.effects import StoredAssignment
 from cordwood.cluster.zookeeper.client.zookeeper_client import SessionState
 from cordwood.core.errors import (
     InvalidPartitionsError,
@@ -19,6 +20,7 @@ from cordwood.core.errors import (
     PolicyViolationError,
     RequestTimedOutError,
     TopicAlreadyExistsError,
+    UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
 from tests.unit.broker.cluster_admin.admin_world import (
@@ -393,6 +395,25 @@ def test_deleted_topic_that_the_image_still_has_is_unknown() -> None:
         return [type(error) for _, error in selection.rejected]
 
     assert play(scene) == [UnknownTopicOrPartitionError]
+
+
+def test_topic_that_was_created_again_is_not_deleted_by_the_former_id() -> None:
+    """The image has the former topic until the next request of the controller."""
+
+    async def scene(world: AdminWorld) -> tuple[list[type], list[str]]:
+        broker = await world.broker()
+        (former,) = await broker.topics.create([ORDERS])
+        assert isinstance(former, PlannedTopic)
+        broker.publish(former.image)
+        await broker.member.store.topics.request_deletion("orders")
+        await (await world.controller()).work()
+        again = StoredAssignment(topic_id("another"), {0: ReplicaAssignment((1,))})
+        await broker.member.store.topics.create("orders", again, configs={})
+        selection = await broker.topics.delete([TopicReference(None, former.image.topic_id)])
+        requested = await broker.member.store.administration.deletions()
+        return [type(error) for _, error in selection.rejected], requested
+
+    assert play(scene) == ([UnknownTopicIdError], [])
 
 
 # -- ZooKeeper

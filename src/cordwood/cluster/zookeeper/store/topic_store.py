@@ -31,6 +31,7 @@ from cordwood.core.errors import (
     InvalidPartitionsError,
     ReassignmentInProgressError,
     TopicAlreadyExistsError,
+    UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
 from cordwood.core.metadata_paths import (
@@ -142,10 +143,17 @@ class TopicStore:
                 ids[topic] = stored.topic_id or drawn
         return ids
 
-    async def request_deletion(self, topic: str) -> None:
-        """Leave a request for the deletion of a topic; UnknownTopicOrPartitionError."""
-        if await self._requests.exists(topic_path(topic)) is None:
+    async def request_deletion(self, topic: str, topic_id: Uuid | None = None) -> None:
+        """Leave a request for the deletion of a topic; UnknownTopicOrPartitionError.
+
+        With an id, UnknownTopicIdError if the topic of this name has another one.
+        """
+        node = await self._requests.get(topic_path(topic))
+        if node is None:
             raise UnknownTopicOrPartitionError(f"topic {topic} does not exist")
+        stored = decode_topic_znode(topic, node.data).topic_id if topic_id is not None else None
+        if stored != topic_id:
+            raise UnknownTopicIdError(f"topic {topic} has been created again, with another id")
         await self._requests.create_missing([delete_topic_path(topic)])
 
     async def delete(self, topic: str, guard: ControllerGuard) -> None:
