@@ -19,7 +19,7 @@ SLOW := crash or interop or fuzz or robustness or spark or bench
 # Tests run in WORKERS processes; WORKERS=1 runs them in one, for a debugger. Fast tests are moved
 # between workers one by one; slow ones stay together by file, since a file's tests share brokers.
 WORKERS ?= 2
-PARALLEL := $(if $(filter-out 0 1,$(WORKERS)),--numprocesses=$(WORKERS))
+PARALLEL := $(if $(filter-out 0 1,$(WORKERS)),--numprocesses=$(WORKERS) --max-worker-restart=0)
 FAST_TESTS = -m "not ($(SLOW))" $(PARALLEL) $(if $(PARALLEL),--dist=worksteal) $(FAST_FOLDERS)
 SLOW_TESTS = -m "$(SLOW)" $(PARALLEL) $(if $(PARALLEL),--dist=loadfile) $(SLOW_FOLDERS)
 

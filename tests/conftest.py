@@ -44,7 +44,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-pytest_plugins = ("tests.spark_session", "tests.emulated_python")
+pytest_plugins = ("tests.spark_session", "tests.emulated_python", "tests.hanging_tests")
 
 #: The mark of each slow folder. The Makefile names the same folders and marks.
 FOLDERS = {

@@ -7,13 +7,13 @@ import pytest
 from cordwood.protocol.codec import encode, joined, reader
 from cordwood.protocol.header import RequestHeader, append_request_header, read_request_header
 from cordwood.protocol.schema import Message
-from tests.fuzz.harness import fuzz
+from tests.fuzz.harness import TIMEOUT_S, fuzz
 from tests.fuzz.mutations import left_damaged
 from tests.interop.kafka_harness.messages import kinds, sample
 
 Report = Callable[[str], None]
 
-pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(TIMEOUT_S)]
 
 VERSIONS = [
     (kind, version)

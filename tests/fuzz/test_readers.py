@@ -11,11 +11,11 @@ from cordwood.records.format_conversion import up_convert
 from cordwood.records.legacy_batch import LegacyBatch
 from cordwood.records.record_batch import RecordBatch
 from tests.fuzz import samples
-from tests.fuzz.harness import LIMIT, Reader, fuzz
+from tests.fuzz.harness import LIMIT, TIMEOUT_S, Reader, fuzz
 
 Report = Callable[[str], None]
 
-pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(TIMEOUT_S)]
 
 
 def read_v2(data: bytearray) -> None:

@@ -20,7 +20,7 @@ from tests.unit.storage.segment_samples import marker, produced, v2
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = pytest.mark.timeout(1200)
 
 END = 44
 

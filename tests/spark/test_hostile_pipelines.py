@@ -21,9 +21,10 @@ from tests.spark.hostile_history import DefectError, replaced
 from tests.spark.hostile_log_steps import take_history
 from tests.spark.hostile_pipelines import PipelineHistory
 
-pytestmark = pytest.mark.timeout(14_400)
-
 SOAK: Final = os.environ.get("CORDWOOD_SOAK") == "1"
+
+pytestmark = pytest.mark.timeout(14_400 if SOAK else 900)
+
 SEED: Final = int(os.environ.get("CORDWOOD_SEED", "1"))
 STEPS: Final = 16
 #: Histories of each format, in CI and in soak.

@@ -41,9 +41,10 @@ from tests.spark.hostile_replays import ReplayHistory
 if TYPE_CHECKING:
     from cordwood.spark.source.coverage import OffsetRange
 
-pytestmark = pytest.mark.timeout(14_400)
-
 SOAK: Final = os.environ.get("CORDWOOD_SOAK") == "1"
+
+pytestmark = pytest.mark.timeout(14_400 if SOAK else 900)
+
 SEED: Final = int(os.environ.get("CORDWOOD_SEED", "1"))
 STEPS: Final = 12
 #: Histories of each format, in CI and in soak.
