@@ -21,7 +21,7 @@ from cordwood.compaction.cleaning_job import CleaningStoppedError
 from cordwood.compaction.kernels import PAYS_FROM, engine
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.compaction.passes.key_erasure import KeyForm, parse_keys
-from cordwood.core.counts import counted
+from cordwood.core.counts import counted, offsets_of_log
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Files, Ports
 from cordwood.core.system import SystemClock, SystemRandom, ThreadWorker
@@ -167,7 +167,7 @@ def _erased_lines(report: CompactReport, key_lines: Mapping[bytes, int]) -> Iter
 def report_lines(report: CompactReport) -> Iterable[str]:
     """Yield the lines of a report: the log, its segments, and the result."""
     yield (
-        f"{report.path}: offsets {report.log_start} to {report.log_end - 1}, "
+        f"{report.path}: {offsets_of_log(report.log_start, report.log_end)}, "
         f"clean up to {report.first_dirty}, dirty ratio {report.dirty_ratio:.2f}"
     )
     if report.warning is not None:

@@ -16,7 +16,7 @@ from cordwood.cli.log_targets import partitions_at
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_output
 from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
-from cordwood.core.counts import counted
+from cordwood.core.counts import counted, offsets_of_log
 
 if TYPE_CHECKING:
     from cordwood.core.ports import Files
@@ -141,7 +141,7 @@ def explanation_lines(explained: "Explanation") -> list[str]:
     """Return an explanation as lines: the log, its settings, its segments."""
     lines = [
         (
-            f"{explained.path}: offsets {explained.log_start} to {explained.log_end - 1}, "
+            f"{explained.path}: {offsets_of_log(explained.log_start, explained.log_end)}, "
             f"high watermark {explained.high_watermark}"
         ),
         _verdict(explained),

@@ -8,6 +8,13 @@ def counted(number: int, noun: str, *, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def offsets_of_log(log_start: int, log_end: int) -> str:
+    """Return the range of a log's offsets as text; an empty log has only its next offset."""
+    if log_start == log_end:
+        return f"no records, next offset {log_end}"
+    return f"offsets {log_start} to {log_end - 1}"
+
+
 def first_names(names: Sequence[str], *, shown: int = 3) -> str:
     """Return the first names as text, and the number of further ones."""
     more = len(names) - shown

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.core.counts import counted, first_names
+from cordwood.core.counts import counted, first_names, offsets_of_log
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,8 @@ def test_further_names_are_counted(names: list[str], text: str) -> None:
 
 def test_plural_may_be_irregular() -> None:
     assert counted(2, "entry", plural="entries") == "2 entries"
+
+
+def test_empty_log_has_a_next_offset_alone() -> None:
+    assert offsets_of_log(5, 8) == "offsets 5 to 7"
+    assert offsets_of_log(5, 5) == "no records, next offset 5"

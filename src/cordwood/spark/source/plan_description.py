@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from cordwood.core.counts import counted
 from cordwood.core.types import TopicPartition
-from cordwood.spark.runtime.counted_nouns import counted
 from cordwood.spark.source.coverage import PartitionDirectory, RecordSource
 from cordwood.spark.source.source_columns import selected_columns
 from cordwood.spark.source.source_options import SourceOptions

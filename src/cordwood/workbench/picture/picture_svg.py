@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from cordwood.core.counts import offsets_of_log
 from cordwood.workbench.picture.log_picture import LogPicture, PictureSegment
 from cordwood.workbench.quantities import size_text, time_text
 
@@ -51,7 +52,7 @@ def picture_svg(picture: LogPicture) -> str:
 
 def _summary(picture: LogPicture) -> str:
     return (
-        f"offsets {picture.log_start:,} to {picture.log_end - 1:,}, {size_text(picture.size)} in "
+        f"{offsets_of_log(picture.log_start, picture.log_end)}, {size_text(picture.size)} in "
         f"{len(picture.segments):,} segments; purple: compacted"
     )
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from shlex import quote
 from typing import Final
 
-from cordwood.core.counts import counted, first_names
+from cordwood.core.counts import counted, first_names, offsets_of_log
 from cordwood.core.errors import BadRecordsError, DamagedFileError
 
 #: Stands in a remedy for the path of the partition.
@@ -149,7 +149,7 @@ class VerifiedPartition:
         damages = sum(each.severity is Severity.DAMAGE for each in self.findings)
         return (
             f"{'DAMAGED' if damages else 'good'}: {self.path}: "
-            f"offsets {self.log_start} to {self.log_end - 1}, "
+            f"{offsets_of_log(self.log_start, self.log_end)}, "
             f"{counted(self.segments, 'segment')}, "
             f"{counted(self.batches, 'batch', plural='batches')}, "
             f"{counted(self.records, 'record')}, {counted(self.size, 'byte')}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from cordwood.core.counts import counted
 from cordwood.core.types import TopicPartition
 from cordwood.spark.jobs.table_audit.deep_comparison import DeepComparison
 from cordwood.spark.jobs.tables.offset_comparison import (
@@ -14,7 +15,6 @@ from cordwood.spark.jobs.tables.offset_comparison import (
     OffsetFinding,
     OffsetKind,
 )
-from cordwood.spark.runtime.counted_nouns import counted
 
 #: The nouns of offsets whose absence from the table is correct, or that only the table has.
 NOUNS: Final[Mapping[str, str]] = {

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from cordwood.core.counts import counted
 from cordwood.core.errors import TableError
 from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
@@ -51,7 +52,6 @@ from cordwood.spark.jobs.tables.table_ledger import (
     empty_state,
 )
 from cordwood.spark.jobs.task_packing import group_by_bytes, pack_tasks, total_bytes
-from cordwood.spark.runtime.counted_nouns import counted
 from cordwood.spark.runtime.local_path import local_path
 from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.task_runner import run_tasks

@@ -26,6 +26,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from cordwood.client.blocking import Producer
+from cordwood.core.counts import counted
 from cordwood.core.errors import InvalidRecordError, LogDirectoryError
 from cordwood.core.ports import FileLock, Files
 from cordwood.core.system import SystemClock, SystemFiles
@@ -40,7 +41,6 @@ from cordwood.spark.jobs.topic_replay.replay_plan import (
     plan_tasks,
 )
 from cordwood.spark.jobs.topic_replay.sent_offsets import SentOffsets, SentOffsetsFile
-from cordwood.spark.runtime.counted_nouns import counted
 from cordwood.spark.runtime.progress import NO_PROGRESS, Progress
 from cordwood.spark.runtime.task_runner import AdvanceProgress, default_parallelism, run_tasks
 from cordwood.spark.sink.row_producer import RowProducer
