@@ -58,6 +58,8 @@ class ClusterFaults:
         self.partitions: Final = partitions
         self.zookeeper: Final = zookeeper
         self.producers = dict[str, ClusterProducer]()
+        #: Sends records: by a producer, to a partition, their number.
+        self.send: Callable[[str, int, int], object] = self._produce
         #: Nodes that have lost data, and are down.
         self.lossy = dict[SimulatedNode, None]()
         #: Called with a node before it ends, and with one that has ended by itself.
@@ -124,7 +126,10 @@ class ClusterFaults:
     # -- clients
 
     def _send(self, producer: str, partition: str, count: str) -> None:
-        self.producers[producer].produce(int(partition), int(count))
+        self.send(producer, int(partition), int(count))
+
+    def _produce(self, producer: str, number: int, count: int) -> None:
+        self.producers[producer].produce(number, count)
 
     # -- processes
 
@@ -159,6 +164,8 @@ class ClusterFaults:
         node.start()
 
     def _is_in_sync(self, node: SimulatedNode) -> bool:
+        if self.zookeeper.is_deletion_requested:
+            return False
         found = [self.zookeeper.leadership(each) for each in range(self.partitions)]
         return any(each is not None and node.node_id in each.isr for each in found)
 

@@ -39,9 +39,9 @@ from tests.simulation.simulation import SimulationFailed
 CONVERGED: Final = "the cluster converges after the faults"
 _NODES_MS: Final = 400.0
 _WORKING_MS: Final = 4_000.0
-_LAST_MS: Final = 30_000.0
+LAST_MS: Final = 30_000.0
 _LOOK_MS: Final = 80.0
-_SETTLE_MS: Final = 100.0
+SETTLE_MS: Final = 100.0
 _CONSUMERS: Final = 2
 
 
@@ -200,12 +200,12 @@ class ClusterSimulation:
         world, producers = self.world, self._faults.producers.values()
         for producer in producers:
             producer.end()
-        while (reason := self._unsettled()) and world.now_ms < _LAST_MS:
-            world.run_until(world.now_ms + _SETTLE_MS)
+        while (reason := self._unsettled()) and world.now_ms < LAST_MS:
+            world.run_until(world.now_ms + SETTLE_MS)
         if reason:
             world.violate(CONVERGED, reason)
         else:
-            world.run_until(world.now_ms + _SETTLE_MS)
+            world.run_until(world.now_ms + SETTLE_MS)
             for consumer in self._consumers:
                 consumer.is_working = False
             # After a failed record a producer takes another epoch, with other sequence numbers for
@@ -271,15 +271,16 @@ def _quiet() -> Iterator[None]:
 
 def run_cluster_seed(seed: int) -> ClusterRun:
     """Run one seed; raise SimulationFailed with its history and its script."""
-    return _run(ClusterSimulation(ClusterSetup.drawn(seed)))
+    return run_simulation(ClusterSimulation(ClusterSetup.drawn(seed)))
 
 
 def run_cluster_script(script: ClusterScript) -> ClusterRun:
     """Run a script; raise SimulationFailed as a seed does."""
-    return _run(ClusterSimulation(script.setup, script))
+    return run_simulation(ClusterSimulation(script.setup, script))
 
 
-def _run(simulation: ClusterSimulation) -> ClusterRun:
+def run_simulation(simulation: ClusterSimulation) -> ClusterRun:
+    """Run a simulation; raise ClusterFailed with its history and its script."""
     world, seed = simulation.world, simulation.setup.seed
     try:
         with _quiet(), counted(world, simulation.on_lead):

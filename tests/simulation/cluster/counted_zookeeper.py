@@ -10,7 +10,7 @@ from cordwood.cluster.zookeeper.client.zookeeper_client import (
     SetDataOp,
 )
 from cordwood.cluster.zookeeper.client.zookeeper_errors import ZooKeeperError
-from cordwood.cluster.zookeeper.znodes.cluster_paths import CONTROLLER
+from cordwood.cluster.zookeeper.znodes.cluster_paths import CONTROLLER, DELETE_TOPICS
 from cordwood.cluster.zookeeper.znodes.controller_znode import decode_controller
 from cordwood.cluster.zookeeper.znodes.partition_state_znode import decode_leadership
 from cordwood.core.metadata_paths import partition_state_path
@@ -33,6 +33,11 @@ class CountedZooKeeper(MemoryZooKeeper):
         self._world = world
         #: Called with an event, and with the node that leads or is the controller.
         self.on_event: Callable[[str, int], object] = lambda _, __: None
+
+    @property
+    def is_deletion_requested(self) -> bool:
+        """Whether the topic is being deleted."""
+        return bool(self.tree.children(DELETE_TOPICS))
 
     def leadership(self, number: int) -> Leadership | None:
         """Return the stored leadership of a partition, None before the first one."""
