@@ -191,8 +191,11 @@ class ClusterTopicManager:
         self, new: Sequence[NewTopic], outcomes: list[Planned], *, validate_only: bool
     ) -> None:
         with zookeeper_outcome():
-            # Another broker may have created topics that the image does not have yet.
-            planner = self._planner(self._metadata.image, taken=await self._store.names())
+            # Another broker may have created topics that the image does not have yet. The image
+            # keeps those that were deleted while this broker was not registered.
+            names, image = await self._store.names(), self._metadata.image
+            gone = image.topics.keys() - set(names)
+            planner = self._planner(image.without_topic(*gone), taken=names)
             planner.check_count(new)
             outcomes += await _in_turns(planner.plan, new)
             for at, planned in enumerate(outcomes if not validate_only else ()):
@@ -294,7 +297,9 @@ def _limit(deadline: RequestDeadline | None) -> RequestDeadline | None:
 
 def _is_led(topic: TopicImage, first: int, image: ClusterImage) -> bool:
     known = image.topics.get(topic.name)
-    if known is None or len(known.partitions) < len(topic.partitions):
+    if known is None or known.topic_id != topic.topic_id:
+        return False
+    if len(known.partitions) < len(topic.partitions):
         return False
     added = known.partitions[first : len(topic.partitions)]
     return all(each.leader != NO_LEADER for each in added)

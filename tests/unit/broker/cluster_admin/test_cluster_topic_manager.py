@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from cordwood.broker.metadata.metadata_image import BrokerImage, TopicImage
-from cordwood.broker.topics.topic_planning import NewPartitions, PlannedTopic
+from cordwood.broker.topics.topic_planning import NewPartitions, Planned, PlannedTopic
 from cordwood.broker.topics.topic_selection import TopicReference
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.cluster.controller.context.replica_assignment import ReplicaAssignment
@@ -187,7 +187,9 @@ def test_only_the_topics_without_leaders_time_out() -> None:
         await world.keeper.settle()
         topics = broker.member.store.topics
         led, orders = [
-            TopicImage.new(name, topic_id(name), replicas=[(1,)] * len(each.partitions))
+            TopicImage.new(
+                name, each.topic_id or topic_id(name), replicas=[(1,)] * len(each.partitions)
+            )
             for name, each in (await topics.read(["led", "orders"])).items()
         ]
         broker.publish(led, orders.without_leaders([*orders.names()][:1]))
@@ -395,6 +397,17 @@ def test_deleted_topic_that_the_image_still_has_is_unknown() -> None:
         return [type(error) for _, error in selection.rejected]
 
     assert play(scene) == [UnknownTopicOrPartitionError]
+
+
+def test_topic_that_only_the_image_has_is_created() -> None:
+    """It was deleted while this broker was not registered."""
+
+    async def scene(world: AdminWorld) -> list[Planned]:
+        broker = await world.broker()
+        broker.publish(TopicImage.new("orders", topic_id("gone"), replicas=[(1,), (1,)]))
+        return await broker.topics.create([ORDERS], deadline=broker.deadline())
+
+    assert kinds(play(scene)) == ["RequestTimedOutError"]
 
 
 def test_topic_that_was_created_again_is_not_deleted_by_the_former_id() -> None:
