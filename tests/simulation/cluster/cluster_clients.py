@@ -32,12 +32,12 @@ class ClusterClient:
         self.is_working = True
         clock = ProcessClock(self.process)
         random = SeededRandom(seed)
-        self._runtime: Callable[[], ClientRuntime] = lambda: ClientRuntime(clock, clock, random)
-        self._bootstrap = bootstrap
+        self.runtime: Callable[[], ClientRuntime] = lambda: ClientRuntime(clock, clock, random)
+        self.bootstrap: Final = bootstrap
 
     async def sleep(self, ms: float) -> None:
         """Wait in virtual time."""
-        await self._runtime().sleep_ms(ms)
+        await self.runtime().sleep_ms(ms)
 
 
 class ClusterProducer(ClusterClient):
@@ -68,8 +68,8 @@ class ClusterProducer(ClusterClient):
 
     async def _run(self, ledger: ClusterLedger) -> None:
         producer = Producer[bytes, bytes](
-            self._bootstrap,
-            runtime=self._runtime,
+            self.bootstrap,
+            runtime=self.runtime,
             acks=self.acks,
             enable_idempotence=self.is_idempotent,
             client_id=self.name,
@@ -127,8 +127,8 @@ class ClusterConsumer(ClusterClient):
 
     async def _run(self, ledger: ClusterLedger) -> None:
         consumer = Consumer[bytes, bytes](
-            self._bootstrap,
-            runtime=self._runtime,
+            self.bootstrap,
+            runtime=self.runtime,
             client_id=self.name,
             auto_offset_reset="none",
             fetch_max_wait_ms=200,

@@ -60,6 +60,8 @@ class ClusterFaults:
         self.producers = dict[str, ClusterProducer]()
         #: Sends records: by a producer, to a partition, their number.
         self.send: Callable[[str, int, int], object] = self._produce
+        #: Whether no machine loses data: the promise is then one of all partitions.
+        self.keeps_disks = False
         #: Nodes that have lost data, and are down.
         self.lossy = dict[SimulatedNode, None]()
         #: Called with a node before it ends, and with one that has ended by itself.

@@ -11,7 +11,7 @@ While two processes are partitioned, frames between them wait; the connection ma
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Final, NamedTuple, TypeAlias
 
@@ -61,6 +61,8 @@ class ClusterNetwork:
         self._ids = count(1)
         self._frames = Counter[tuple[str, str, str]]()
         self.faults: FrameFaults = lambda _, __: None
+        #: The APIs whose requests do not arrive after their connection has broken.
+        self.never_late: Container[int] = frozenset()
 
     async def connect(
         self,
@@ -169,7 +171,7 @@ class Wire(asyncio.Transport):
         if not self._is_open:
             return
         self._last_request = frame
-        fault = self._fault_of(">", int.from_bytes(frame[_SIZE_BYTES : _SIZE_BYTES + 2]))
+        fault = self._fault_of(">", _api_key(frame))
         if fault is not None and fault.is_lost:
             self.lose(late_ms=fault.late_ms)
             return
@@ -226,7 +228,7 @@ class Wire(asyncio.Transport):
     def _arrive_late(self, late_ms: float) -> None:
         """Let the last request without a response arrive, although the connection breaks."""
         frame, world = self._last_request, self._network.world
-        if frame is None or late_ms == NEVER_MS:
+        if frame is None or late_ms == NEVER_MS or _api_key(frame) in self._network.never_late:
             return
         served, process = self._served, self.server.process
 
@@ -380,6 +382,11 @@ class SimulatedServers:
     ) -> SimulatedServer:
         self.server = SimulatedServer(self._network, self._process, handle)
         return self.server
+
+
+def _api_key(frame: bytes) -> int:
+    """Return the API of a request, which its header begins with."""
+    return int.from_bytes(frame[_SIZE_BYTES : _SIZE_BYTES + 2])
 
 
 def _bytes_of(chunk: Chunk) -> bytes:

@@ -197,7 +197,7 @@ class ClusterPlan:
         """
         faults = self._faults
         assert node.broker is not None, "it runs"
-        if not faults.zookeeper.is_up or self._world.now_ms < self._sound_ms:
+        if faults.keeps_disks or not faults.zookeeper.is_up or self._world.now_ms < self._sound_ms:
             return False
         if any(each.broker is None or each.is_stopping for each in faults.nodes.values()):
             return False

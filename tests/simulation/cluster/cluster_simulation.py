@@ -59,13 +59,14 @@ class ClusterSimulation:
     def __init__(self, setup: ClusterSetup, script: ClusterScript | None = None) -> None:
         self.setup: Final = setup
         self.world = world = ClusterWorld(setup.seed)
-        self._network = network = ClusterNetwork(world)
+        self.network: Final = ClusterNetwork(world)
+        network = self.network
         self._zookeeper = zookeeper = CountedZooKeeper(world)
         self._nodes = [
             SimulatedNode(each + 1, world, network=network, zookeeper=zookeeper)
             for each in range(setup.nodes)
         ]
-        self._faults = ClusterFaults(
+        self.faults: Final = ClusterFaults(
             world, self._nodes, partitions=setup.partitions, network=network, zookeeper=zookeeper
         )
         self._script = script
@@ -76,6 +77,11 @@ class ClusterSimulation:
         """Note that a node begins to lead a partition."""
         if partition.name.topic == TOPIC:
             self._ledger.lead(node_id, partition.name, partition.leader_epoch)
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses of all nodes."""
+        return ",".join(f"{each.host}:9092" for each in self._nodes)
 
     @property
     def script(self) -> ClusterScript:
@@ -89,15 +95,15 @@ class ClusterSimulation:
         try:
             self._start()
             world.is_faulty = True
-            self._begin_clients()
+            self.begin_clients()
             self._begin_faults()
             self._look_later()
             world.run_until(FAULTY_MS)
             world.note("the faults end")
             world.is_faulty = False
-            self._faults.end()
+            self.faults.end()
             world.run_until(_WORKING_MS)
-            self._converge()
+            self.converge()
         finally:
             world.close()
         return ClusterRun(world.counts, self.script, tuple(map(str, world.history)))
@@ -108,7 +114,7 @@ class ClusterSimulation:
         world = self.world
         for each in self._nodes:
             each.fetch_bytes = self.setup.fetch_bytes
-            each.on_end = partial(self._faults.ended, each)
+            each.on_end = partial(self.faults.ended, each)
             each.start()
         world.run_until(_NODES_MS)
         for each in self._nodes:
@@ -127,32 +133,32 @@ class ClusterSimulation:
         (created,) = await broker.topics.create([new])
         assert not isinstance(created, Exception), created
 
-    def _begin_clients(self) -> None:
-        bootstrap = ",".join(f"{each.host}:9092" for each in self._nodes)
-        seed = self.setup.seed
+    def begin_clients(self) -> None:
+        """Begin the clients, each in a process of its own."""
+        bootstrap, seed = self.bootstrap, self.setup.seed
         for at, kind in enumerate(self.setup.producers):
             name = f"p{at}"
-            producer = ClusterProducer(name, self._network, bootstrap=bootstrap, seed=seed + at)
+            producer = ClusterProducer(name, self.network, bootstrap=bootstrap, seed=seed + at)
             producer.acks = "1" if kind == ONE else "all"
             producer.is_idempotent = kind == IDEMPOTENT
-            self._faults.producers[name] = producer
+            self.faults.producers[name] = producer
             producer.begin(self._ledger)
         for at in range(_CONSUMERS):
             name = f"c{at}"
-            consumer = ClusterConsumer(name, self._network, bootstrap=bootstrap, seed=seed - at)
+            consumer = ClusterConsumer(name, self.network, bootstrap=bootstrap, seed=seed - at)
             consumer.partitions = self.setup.partitions
             self._consumers.append(consumer)
             consumer.begin(self._ledger)
 
     def _begin_faults(self) -> None:
         """Draw the faults, or plan those of the script."""
-        faults, world = self._faults, self.world
+        faults, world = self.faults, self.world
         faults.before_end = self._look_at
         if self._script is None:
             hosts = [*faults.nodes, *faults.producers, *(each.name for each in self._consumers)]
             plan = ClusterPlan(faults, self.setup, hosts)
             self._zookeeper.on_event = plan.on_event
-            self._network.faults = plan.frame_fault
+            self.network.faults = plan.frame_fault
             for each in self._nodes:
                 each.on_end = partial(self._ended, plan, each)
             plan.begin()
@@ -171,11 +177,11 @@ class ClusterSimulation:
                 faults.note_frame(name, fault)
             return fault
 
-        self._network.faults = scripted
+        self.network.faults = scripted
 
     def _ended(self, plan: ClusterPlan, node: SimulatedNode) -> None:
         plan.ended(node)
-        self._faults.ended(node)
+        self.faults.ended(node)
 
     # -- checks
 
@@ -188,19 +194,20 @@ class ClusterSimulation:
         if node.broker is not None and not node.is_stopping:
             self._ledger.look(node.node_id, node.broker)
 
-    def _brokers(self) -> dict[int, BrokerServices]:
+    def brokers(self) -> dict[int, BrokerServices]:
+        """Return the nodes that serve."""
         return {
             each.node_id: each.broker
             for each in self._nodes
             if each.broker is not None and not each.is_stopping
         }
 
-    def _converge(self) -> None:
+    def converge(self) -> None:
         """Let everything settle, and check the records."""
-        world, producers = self.world, self._faults.producers.values()
+        world, producers = self.world, self.faults.producers.values()
         for producer in producers:
             producer.end()
-        while (reason := self._unsettled()) and world.now_ms < LAST_MS:
+        while (reason := self.unsettled()) and world.now_ms < LAST_MS:
             world.run_until(world.now_ms + SETTLE_MS)
         if reason:
             world.violate(CONVERGED, reason)
@@ -214,17 +221,17 @@ class ClusterSimulation:
                 each.name for each in producers if each.is_idempotent and not each.has_failures
             ]
             world.counts["producers without failures"] += len(idempotent)
-            self._ledger.settle(self._brokers(), idempotent=idempotent)
+            self._ledger.settle(self.brokers(), idempotent=idempotent)
         if world.violation is not None:
             raise world.violation
 
-    def _unsettled(self) -> str:
+    def unsettled(self) -> str:
         """Return a reason why the cluster has not converged, an empty one if it has."""
-        brokers = self._brokers()
+        brokers = self.brokers()
         for each in self._nodes:
             if each.node_id not in brokers:
                 return f"{each.name} does not serve"
-        for producer in self._faults.producers.values():
+        for producer in self.faults.producers.values():
             if not producer.is_done:
                 return f"{producer.name} is not done"
         for number in range(self.setup.partitions):

@@ -97,16 +97,16 @@ class ThrottledMove(ClusterClient):
             self.world.run_until(self.world.now_ms + _LOOK_MS)
 
     async def _fill(self) -> None:
-        async with Admin(self._bootstrap, runtime=self._runtime) as admin:
+        async with Admin(self.bootstrap, runtime=self.runtime) as admin:
             await admin.create_topic(TOPIC, assignments={0: BEFORE})
         async with Producer[bytes, bytes](
-            self._bootstrap, runtime=self._runtime, acks="all", batch_size=1
+            self.bootstrap, runtime=self.runtime, acks="all", batch_size=1
         ) as producer:
             for _ in range(_VALUES):
                 await (await producer.send(TOPIC, _VALUE, partition=0))
 
     async def _move(self, limit: int | None) -> None:
-        async with Admin(self._bootstrap, runtime=self._runtime) as admin:
+        async with Admin(self.bootstrap, runtime=self.runtime) as admin:
             if limit is not None:
                 found = moves({}, {PARTITION: AFTER}, replicas={PARTITION: BEFORE})
                 for topic, lists in topic_throttles(found).items():
@@ -119,7 +119,7 @@ class ThrottledMove(ClusterClient):
 
     async def _produce(self) -> None:
         async with Producer[bytes, bytes](
-            self._bootstrap, runtime=self._runtime, acks="all"
+            self.bootstrap, runtime=self.runtime, acks="all"
         ) as producer:
             while self.is_working:
                 began_ms = self.world.now_ms
@@ -128,7 +128,7 @@ class ThrottledMove(ClusterClient):
                 await self.sleep(_PAUSE_MS)
 
     async def _remove_throttles(self) -> None:
-        async with Admin(self._bootstrap, runtime=self._runtime) as admin:
+        async with Admin(self.bootstrap, runtime=self.runtime) as admin:
             for node_id in self.nodes:
                 await admin.alter_configs(("broker", str(node_id)), reset=BROKER_THROTTLES)
             await admin.alter_configs(("topic", TOPIC), reset=TOPIC_THROTTLES)

@@ -78,8 +78,8 @@ class TopicChurn(ClusterSimulation):
 
     # -- changes and writes
 
-    def _begin_clients(self) -> None:
-        self._faults.send = self._write
+    def begin_clients(self) -> None:
+        self.faults.send = self._write
         at_ms = BEGIN_MS
         while at_ms < FAULTY_MS:
             at_ms += self._random.expovariate(1 / _BETWEEN_CHANGES_MS)
@@ -168,8 +168,8 @@ class TopicChurn(ClusterSimulation):
             text = f"{partition} of {partition.topic_id!r} has the log of {owner!r}: {strangers}"
             self.world.violate(MIXED, text)
 
-    def _unsettled(self) -> str:
-        brokers = self._brokers()
+    def unsettled(self) -> str:
+        brokers = self.brokers()
         for node in self._nodes:
             if node.node_id not in brokers:
                 return f"{node.name} does not serve"
@@ -205,9 +205,9 @@ class TopicChurn(ClusterSimulation):
         except ZooKeeperError:
             return None
 
-    def _converge(self) -> None:
+    def converge(self) -> None:
         world = self.world
-        while (reason := self._unsettled()) and world.now_ms < LAST_MS:
+        while (reason := self.unsettled()) and world.now_ms < LAST_MS:
             world.run_until(world.now_ms + SETTLE_MS)
         if reason:
             world.violate(CONVERGED, reason)
