@@ -12,7 +12,11 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success
-from cordwood.core.errors import ConcurrentTransactionsError, UnstableOffsetCommitError
+from cordwood.core.errors import (
+    ConcurrentTransactionsError,
+    CoordinatorNotAvailableError,
+    UnstableOffsetCommitError,
+)
 from cordwood.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -88,6 +92,10 @@ async def coordinator_connection(client: NetworkClient, key: CoordinatorKey) -> 
     node_id = await coordinator_of(client, key)
     if node_id not in client.cluster.brokers:
         await client.refresh()
+    if node_id not in client.cluster.brokers:  # two brokers may have different metadata
+        raise CoordinatorNotAvailableError(
+            f"coordinator of {key}: the metadata have no broker {node_id} for now"
+        )
     connection = await client.connection(node_id)
     wait_ms = connection.throttled_until_ms - client.runtime.now_ms()
     if wait_ms > 0:

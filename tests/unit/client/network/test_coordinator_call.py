@@ -74,6 +74,21 @@ def test_coordinator_is_looked_up_again_after_an_error_that_is_not_retried() -> 
     run(scene())
 
 
+def test_coordinator_that_the_metadata_lack_is_looked_up_again() -> None:
+    """The broker that was asked for it has later metadata than the one asked for brokers."""
+
+    async def scene() -> None:
+        async with broker() as fake:
+            fake.script(FindCoordinatorRequest, lambda _: found(0, NODE + 1))
+            coordinates(fake)
+            client = client_of(fake)
+            assert await call_coordinator(client, KEY, address) == fake.address
+            assert len(fake.requests(FindCoordinatorRequest)) == 2
+            await client.close()
+
+    run(scene())
+
+
 def test_number_of_kept_coordinators_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator_call, "_MOST_KEPT", 2)
 
