@@ -82,6 +82,7 @@ def use_no_bounds(_: object, __: object) -> bool:
     return False
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("owner", "name", "mistake"),
     (
