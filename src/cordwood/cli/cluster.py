@@ -249,6 +249,7 @@ def reassign(  # noqa: PLR0913  # tidy: allow[parameters] the options of a comma
 
     if is_verified and is_cancelled:
         raise typer.BadParameter("give one of --verify and --cancel", param_hint="--verify")
+    _ensure_moves_of_limits(replicas, throttle, log_dirs_throttle)
     with connect_admin(bootstrap_server, command_config) as admin:
         if replicas is None and not (is_verified or is_cancelled):
             print_rows(_reassignment_rows(admin.list_reassignments()), as_json=as_json)
@@ -283,6 +284,15 @@ def reassign(  # noqa: PLR0913  # tidy: allow[parameters] the options of a comma
             )
             errors = moves.execute(admin, dict.fromkeys(wanted, target), options=options)
             _print_outcomes(errors, done="the move has begun")
+
+
+def _ensure_moves_of_limits(replicas: str | None, *limits: int | None) -> None:
+    """Reject limits of moves without a move."""
+    if replicas is None and any(each is not None for each in limits):
+        raise typer.BadParameter(
+            "give --replicas too; with --additional it changes the limit of a move",
+            param_hint="--throttle",
+        )
 
 
 def parse_replicas(text: str) -> list[int]:

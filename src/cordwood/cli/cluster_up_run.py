@@ -24,7 +24,7 @@ from cordwood.cli.arguments import absolute_path
 from cordwood.cli.terminal import print_message, print_output
 from cordwood.cli.zookeeper_server import server_command, server_config
 from cordwood.client.blocking import Admin
-from cordwood.core.errors import NetworkError
+from cordwood.core.errors import NetworkError, SettingError
 
 #: The longest time that a process takes to stop, and ZooKeeper to answer.
 PATIENCE_S: Final = 60
@@ -120,6 +120,8 @@ def broker_command(
 
 
 def _start_zookeeper(folder: Path, port: int) -> Child:
+    if port:
+        _ensure_free(port)
     folder.mkdir(parents=True, exist_ok=True)
     port = port or _free_port()
     config = folder / "zoo.cfg"
@@ -127,6 +129,20 @@ def _start_zookeeper(folder: Path, port: int) -> Child:
     child = _start("zookeeper", server_command(config), folder)
     child.address = f"127.0.0.1:{port}"
     return child
+
+
+def _ensure_free(port: int) -> None:
+    """Reject a port that another server has: the brokers would join the cluster there."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise SettingError(
+                f"port {port} of 127.0.0.1 is in use",
+                key="--zookeeper-port",
+                remedy="give another one; or --zookeeper HOST:PORT, to join a running server",
+            ) from error
 
 
 def _start_broker(options: ClusterOptions, data: Path, *, number: int, zookeeper: str) -> Child:

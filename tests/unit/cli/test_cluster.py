@@ -60,6 +60,7 @@ def test_moves_need_a_topic_and_broker_ids(command: Command, bootstrap: str) -> 
 
     assert "give the topic" in command("cluster", "reassign", "--replicas", "1").err
     assert "give the topic" in command("cluster", "elect-leaders", "--partition", "1").err
+    assert "--additional" in command("cluster", "reassign", "--throttle", "7000").err
     wrong = command("cluster", "reassign", "--topic", "orders", "--replicas", "one")
     assert (wrong.code, "broker ids" in wrong.err) == (2, True)
 

@@ -1,11 +1,16 @@
 """Tests of the processes of a local cluster; `tests/robustness` runs a real one."""
 
+import socket
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from subprocess import PIPE, Popen
 
-from cordwood.cli.cluster_up_run import Child, ClusterOptions, broker_command, end_of
+import pytest
+
+from cordwood.cli.cluster_up_run import Child, ClusterOptions, broker_command, end_of, run
+from cordwood.core.errors import SettingError
 
 FOLDER = Path("/cluster/broker-2")
 
@@ -87,3 +92,14 @@ def test_end_of_a_child_has_the_last_line_of_its_log(tmp_path: Path) -> None:
         assert str(end_of(child)).endswith(
             f"{log}, which ends with: cordwood: the package kazoo is not installed"
         )
+
+
+def test_port_of_another_zookeeper_is_rejected(tmp_path: Path) -> None:
+    """The brokers would join the cluster of that server."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+
+        with pytest.raises(SettingError, match=rf"port {port} .* in use.*--zookeeper"):
+            run(replace(options(), data=str(tmp_path), zookeeper_port=port))
+
+    assert not [*tmp_path.iterdir()]

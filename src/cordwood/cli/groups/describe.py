@@ -11,6 +11,7 @@ from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig,
 from cordwood.cli.groups.group_options import AllGroups, GroupArguments, Groups, Timeout
 from cordwood.cli.groups.group_selection import given_groups
 from cordwood.cli.row_output import print_rows
+from cordwood.cli.terminal import print_message
 
 EXAMPLE: Final = "Example: cordwood groups describe billing"
 
@@ -48,7 +49,13 @@ def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka'
     elif state:
         read = describe_run.describe_states
     config = reachable_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
-    print_rows(read(config, selected, is_verbose=verbose), as_json=as_json)
+    found, missing = describe_run.existing_groups(config, selected)
+    if found or all_groups:
+        print_rows(read(config, found, is_verbose=verbose), as_json=as_json)
+    for each in missing:
+        print_message(f"cordwood: {each}")
+    if missing:
+        raise typer.Exit(1)
 
 
 def add_to(app: typer.Typer) -> None:

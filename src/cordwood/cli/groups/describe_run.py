@@ -17,11 +17,28 @@ from cordwood.cli.terminal import print_message
 from cordwood.client.admin.group_types import GroupDescription
 from cordwood.client.blocking import Admin
 from cordwood.client.consumer.offset_fetcher import LATEST
+from cordwood.core.errors import GroupIdNotFoundError
 from cordwood.core.system import SystemClock
 from cordwood.core.types import TopicPartition
 
 #: The longest wait for the records that give the lag in seconds.
 READ_MS: Final = 5_000
+
+
+def existing_groups(
+    config: Mapping[str, object], groups: Sequence[str]
+) -> tuple[list[str], list[GroupIdNotFoundError]]:
+    """Return the groups that exist, and the errors of the others."""
+    found, missing = list[str](), list[GroupIdNotFoundError]()
+    with Admin.from_config(config) as admin:
+        for group in groups:
+            try:
+                admin.describe_groups([group])
+            except GroupIdNotFoundError as error:
+                missing.append(error)
+            else:
+                found.append(group)
+    return found, missing
 
 
 def describe_offsets(

@@ -20,7 +20,9 @@ def given_groups(
 ) -> list[str]:
     """Return the groups of the arguments and of `--group`; BadParameter for none, unless all."""
     groups = given_names(arguments, options)
-    if bool(groups) == is_all:
+    if groups and is_all:
+        raise typer.BadParameter("give groups or --all-groups, not both")
+    if not (groups or is_all):
         raise typer.BadParameter("name groups: GROUP or --group GROUP; or give --all-groups")
     return groups
 

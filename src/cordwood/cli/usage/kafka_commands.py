@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "console-consumer": "consume",
     "console-producer": "produce",
     "consumer": "consume",
+    "convert": "spark convert",
     "consumer-groups": "groups",
     "consumer-perf-test": "bench consume",
     "delete-records": "topics delete-records",

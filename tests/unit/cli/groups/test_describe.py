@@ -60,3 +60,14 @@ def test_unusable_selection_is_an_error(
     command: Command, words: tuple[str, ...], code: int
 ) -> None:
     assert command("groups", "describe", *words).code == code
+
+
+def test_missing_groups_are_reported_after_the_others(command: Command, bootstrap: str) -> None:
+    make_group(bootstrap, {("orders", 0): 1})
+
+    result = command("groups", "describe", "absent", "billing", "--json")
+
+    assert [json.loads(each)["group"] for each in result.out.splitlines()] == ["billing"]
+    assert result.err.splitlines()[-1].startswith("cordwood: ")
+    assert "absent" in result.err
+    assert result.code == 1
