@@ -12,6 +12,7 @@ from cordwood.cli.cluster_options import (
     connect_admin,
     ensure_topics,
 )
+from cordwood.cli.replica_moves import moves_of, under_replicated
 from cordwood.cli.row_output import Row, print_rows
 from cordwood.cli.terminal import print_message, print_output
 from cordwood.core.counts import counted
@@ -168,13 +169,18 @@ def status(
 ) -> None:
     """Print the cluster, and the partitions without a leader or with replicas out of sync.
 
-    The exit code is 1 if there are such partitions.
+    Partitions without a leader are first. The replicas that a move adds may be out of sync. The
+    exit code is 1 if there are such partitions.
     """
     with connect_admin(bootstrap_server, command_config) as admin:
         cluster = admin.describe_cluster()
         topics = admin.describe_topics(admin.list_topics(with_internal=True))
+        moves = moves_of(admin)
+    late = [(topic, each) for topic in topics for each in under_replicated(topic, moves)]
     partitions = [each for topic in topics for each in topic.partitions]
-    print_rows([_status_row(cluster, partitions)], as_json=as_json)
+    status = _status_row(cluster, partitions, under_replicated=len(late))
+    print_rows([status], as_json=as_json)
+    leaderless = [(topic, each) for topic in topics for each in topic.partitions if each.leader < 0]
     troubles: list[Row] = [
         {
             "Topic": topic.name,
@@ -183,9 +189,7 @@ def status(
             "Replicas": _numbers(each.replicas),
             "Isr": _numbers(each.in_sync),
         }
-        for topic in topics
-        for each in topic.partitions
-        if each.leader < 0 or len(each.in_sync) < len(each.replicas)
+        for topic, each in (*leaderless, *(each for each in late if each[1].leader >= 0))
     ]
     if troubles:
         print_rows(troubles, as_json=as_json)
@@ -378,14 +382,19 @@ def _reassignment_rows(found: "dict[TopicPartition, PartitionReassignment]") -> 
     ]
 
 
-def _status_row(cluster: "ClusterDescription", partitions: "list[PartitionDescription]") -> Row:
+def _status_row(
+    cluster: "ClusterDescription",
+    partitions: "list[PartitionDescription]",
+    *,
+    under_replicated: int,
+) -> Row:
     return {
         "ClusterId": cluster.cluster_id,
         "Controller": cluster.controller_id if cluster.controller_id >= 0 else None,
         "Brokers": len(cluster.brokers),
         "Partitions": len(partitions),
         "Leaderless": sum(each.leader < 0 for each in partitions),
-        "UnderReplicated": sum(len(each.in_sync) < len(each.replicas) for each in partitions),
+        "UnderReplicated": under_replicated,
     }
 
 

@@ -17,12 +17,23 @@ from cordwood.cli.cluster_options import (
     connect_admin,
     ensure_topics,
 )
+from cordwood.cli.replica_moves import (
+    Moves,
+    move_of,
+    moves_of,
+    replication_factor,
+    under_replicated,
+)
 from cordwood.cli.terminal import print_message, print_output
 from cordwood.cli.topic_selection import given_topic, given_topics, is_topic_name, select_topics
 from cordwood.core.counts import counted
 
 if TYPE_CHECKING:
-    from cordwood.client.admin.admin_types import CreatedTopic, TopicDescription
+    from cordwood.client.admin.admin_types import (
+        CreatedTopic,
+        PartitionReassignment,
+        TopicDescription,
+    )
     from cordwood.client.blocking import Admin
 
     Described: TypeAlias = tuple[TopicDescription, dict[str, str | None]]
@@ -229,8 +240,9 @@ def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka'
             return
         selected = _selected(admin, wanted, with_internal=not exclude_internal)
         found = [(each, _set_configs(admin, each.name)) for each in admin.describe_topics(selected)]
+        moves = moves_of(admin)
     if under_replicated_partitions or unavailable_partitions:
-        found = in_trouble(found, only_unavailable=not under_replicated_partitions)
+        found = in_trouble(found, only_unavailable=not under_replicated_partitions, moves=moves)
     if topics_with_overrides:
         found = [(replace(each, partitions=()), configs) for each, configs in found if configs]
     if as_json:
@@ -239,7 +251,7 @@ def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka'
         )
         return
     for each, configs in found:
-        print_output("\n".join(_lines(each, configs)))
+        print_output("\n".join(_lines(each, configs, moves)))
 
 
 def _existing(admin: "Admin", wanted: list[str], *, if_exists: bool) -> list[str] | None:
@@ -250,15 +262,14 @@ def _existing(admin: "Admin", wanted: list[str], *, if_exists: bool) -> list[str
     return [each for each in wanted if not is_topic_name(each) or each in existing] or None
 
 
-def in_trouble(found: "Iterable[Described]", *, only_unavailable: bool) -> "list[Described]":
+def in_trouble(
+    found: "Iterable[Described]", *, only_unavailable: bool, moves: Moves
+) -> "list[Described]":
     """Return the topics with partitions in trouble, with these partitions alone."""
     troubled = []
     for topic, configs in found:
-        partitions = tuple(
-            each
-            for each in topic.partitions
-            if each.leader < 0 or (not only_unavailable and len(each.in_sync) < len(each.replicas))
-        )
+        late = () if only_unavailable else [*under_replicated(topic, moves)]
+        partitions = tuple(each for each in topic.partitions if each.leader < 0 or each in late)
         if partitions:
             troubled.append((replace(topic, partitions=partitions), configs))
     return troubled
@@ -270,9 +281,10 @@ def _set_configs(admin: "Admin", topic: str) -> dict[str, str | None]:
     return {name: entry.value for name, entry in entries.items() if entry.source == "topic"}
 
 
-def _lines(topic: "TopicDescription", configs: Mapping[str, str | None]) -> list[str]:
+def _lines(topic: "TopicDescription", configs: Mapping[str, str | None], moves: Moves) -> list[str]:
     shown = ",".join(f"{name}={value}" for name, value in configs.items())
-    factor = len(topic.partitions[0].replicas) if topic.partitions else 0
+    first = next(iter(topic.partitions), None)
+    factor = 0 if first is None else replication_factor(first, move_of(topic, first, moves=moves))
     head = (
         f"Topic: {topic.name}\tTopicId: {topic.topic_id}"
         f"\tPartitionCount: {len(topic.partitions)}\tReplicationFactor: {factor}\tConfigs: {shown}"
@@ -283,9 +295,17 @@ def _lines(topic: "TopicDescription", configs: Mapping[str, str | None]) -> list
             f"\tTopic: {topic.name}\tPartition: {each.partition}"
             f"\tLeader: {each.leader if each.leader >= 0 else 'none'}"
             f"\tReplicas: {_join(each.replicas)}\tIsr: {_join(each.in_sync)}"
+            f"{_move_text(move_of(topic, each, moves=moves))}"
             for each in topic.partitions
         ),
     ]
+
+
+def _move_text(move: "PartitionReassignment | None") -> str:
+    """Return the columns of a partition that moves, as Kafka's tool prints them."""
+    if move is None:
+        return ""
+    return f"\tAdding Replicas: {_join(move.adding)}\tRemoving Replicas: {_join(move.removing)}"
 
 
 def _join(brokers: Sequence[int]) -> str:

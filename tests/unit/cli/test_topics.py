@@ -197,7 +197,7 @@ def test_partitions_in_trouble_are_out_of_sync_or_without_a_leader() -> None:
     topic = TopicDescription(name="a", topic_id="", is_internal=False, partitions=partitions)
 
     def numbers(*, only_unavailable: bool) -> list[int]:
-        (found,) = in_trouble([(topic, {})], only_unavailable=only_unavailable)
+        (found,) = in_trouble([(topic, {})], only_unavailable=only_unavailable, moves={})
         return [each.partition for each in found[0].partitions]
 
     assert numbers(only_unavailable=False) == [1, 2]
