@@ -134,6 +134,8 @@ def test_directory_without_permission_is_unreachable(
 ) -> None:
     path = logs if verb == "adopt" else logs / "t-0"
     path.chmod(0)
+    # The other user may not read the modules that the command imports late.
+    rejected(monkeypatch, capfd, verb, logs / "absent")
 
     with without_root():
         code = rejected(monkeypatch, capfd, verb, path)

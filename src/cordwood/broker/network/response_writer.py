@@ -107,6 +107,7 @@ class SocketWriter:
         for start in range(0, len(buffers), IOV_MAX):
             run = buffers[start : start + IOV_MAX]
             while run:
+                self._ensure_open()
                 try:
                     sent = self._socket.sendmsg(run, (), flags)
                 except BlockingIOError:
@@ -166,7 +167,11 @@ class SocketWriter:
             self._waiter = None
             if self._socket.fileno() >= 0:
                 self._loop.remove_writer(self._socket)
-        if self._socket.fileno() < 0:  # the error in the future would refer to itself by this frame
+        self._ensure_open()  # the error in the future would refer to itself by this frame
+
+    def _ensure_open(self) -> None:
+        """Raise once the writer is closed, which may be in another turn of the loop."""
+        if self._socket.fileno() < 0:
             raise ConnectionAbortedError("the connection was closed")
 
     def close(self) -> None:

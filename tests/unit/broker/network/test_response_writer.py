@@ -20,6 +20,7 @@ from cordwood.broker.network.response_writer import (
     TransportWriter,
 )
 from cordwood.broker.network.slice_reader import SliceReader, TruncatedSliceError
+from cordwood.broker.pending_results import next_turn
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import Slice
@@ -166,6 +167,20 @@ def test_response_of_a_closed_writer_is_freed_without_the_garbage_collector(
         assert run(scene())() is None
     finally:
         gc.enable()
+
+
+def test_response_that_was_sent_in_part_fails_as_its_writer_is_closed(run: Run, ends: Ends) -> None:
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        writer = SocketWriter(ends[0], loop, SLICES)
+        sending = loop.create_task(writer.send([DATA]))
+        while writer.sent_bytes == 0:  # the next part has its turn later
+            await next_turn()
+        writer.close()
+        await sending
+
+    with pytest.raises(ConnectionAbortedError):
+        run(scene())
 
 
 def test_slice_is_released_when_sending_is_cancelled(
