@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from cordwood.broker.handlers import fetch
+from cordwood.broker.membership.controller_fence import ControllerFence
 from cordwood.broker.membership.replica_roles import AssignedRole, ReplicaRoles
 from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.partitions.partition import Partition
@@ -144,8 +145,13 @@ def _any_fetch(patch: pytest.MonkeyPatch) -> None:
 
 
 def _any_role(patch: pytest.MonkeyPatch) -> None:
-    """Both the request and the partition compare the leader epochs."""
+    """The request and the partition compare leader epochs, and the fence compares connections."""
     check, apply = ReplicaRoles._check, Partition.apply  # noqa: SLF001  as above
+    ensure_current = ControllerFence.ensure_current
+
+    def late(fence: ControllerFence, *, connection_id: int, **epochs: int) -> None:
+        _, latest_id = fence._latest  # noqa: SLF001  as above
+        ensure_current(fence, connection_id=max(connection_id, latest_id), **epochs)
 
     def unchecked(roles: ReplicaRoles, role: AssignedRole) -> KafkaError | None:
         error = check(roles, role)
@@ -156,6 +162,7 @@ def _any_role(patch: pytest.MonkeyPatch) -> None:
             partition.leader_epoch = LeaderEpoch(state.leader_epoch)
         apply(partition, state)
 
+    patch.setattr(ControllerFence, "ensure_current", late)
     patch.setattr(ReplicaRoles, "_check", unchecked)
     patch.setattr(Partition, "apply", unfenced)
 
@@ -264,7 +271,7 @@ MISTAKES: Final[Mapping[str, ClusterMistake]] = MappingProxyType(
             _unguarded, frozenset({LOST, PREFIXES, UNCHANGED, ONE_LEADER, CONVERGED}), seed=24
         ),
         "a broker takes the role of an earlier leader epoch": ClusterMistake(
-            _any_role, frozenset({LOST, PREFIXES, UNCHANGED, ONE_LEADER, CONVERGED}), seed=210
+            _any_role, frozenset({LOST, PREFIXES, UNCHANGED, ONE_LEADER, CONVERGED}), seed=36
         ),
         "an election keeps the leader epoch": ClusterMistake(
             _same_epoch, frozenset({ONE_LEADER, LOST, PREFIXES, UNCHANGED, CONVERGED}), seed=0
